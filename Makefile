@@ -1,0 +1,47 @@
+# Two commands for a fresh clone: `make solve` and `make test`.
+PYTHON  ?= python3
+VENV    := .venv
+BIN     := $(VENV)/bin
+PROBLEM ?= laplace-2d
+ARGS    ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help solve test check format bench clean
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+
+solve: $(VENV)/.run  ## solve a problem: make solve PROBLEM=heat ARGS="--seed 1"
+	@$(BIN)/anagram solve $(PROBLEM) $(ARGS)
+
+test: check  ## formatting, lint, types and all tests
+	$(BIN)/pytest
+
+check: $(VENV)/.dev  ## formatting, lint and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/basedpyright
+
+format: $(VENV)/.dev  ## format the code and mend what lint can mend
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.run  ## cost of a step against a plain transcription of the algorithm
+	$(BIN)/python bench/step_cost.py
+
+clean:  ## remove the environment and caches
+	rm -rf $(VENV) .pytest_cache .ruff_cache
+
+# The files .venv/.run and .venv/.dev say what is installed; they are older than what they depend on
+# exactly when something must be installed again.
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "anagram needs Python 3.11 or newer; say which: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@touch $@ $(VENV)/.run

@@ -1,0 +1,66 @@
+"""Solve differential equations with parametric models trained by natural gradient, to high accuracy.
+
+Importing this package switches JAX to float64; this is the only global setting it makes.
+"""
+
+import jax
+
+jax.config.update("jax_enable_x64", True)
+
+from anagram import catalogue  # noqa: E402
+from anagram.batch import sample  # noqa: E402
+from anagram.compound import Compound  # noqa: E402
+from anagram.condition import Condition  # noqa: E402
+from anagram.domains import (  # noqa: E402
+    Box,
+    Chosen,
+    GaussLegendre,
+    Grid,
+    LatinHypercube,
+    Sobol,
+    Uniform,
+)
+from anagram.errors import AnagramError, FileError, PointsWarning, ProblemError, SettingError  # noqa: E402
+from anagram.fields import Field, divergence, gradient, laplacian  # noqa: E402
+from anagram.files import load  # noqa: E402
+from anagram.methods import Anagram  # noqa: E402
+from anagram.models import MLP, Fourier, ParametricModel, Polynomial  # noqa: E402
+from anagram.problem import Problem  # noqa: E402
+from anagram.run import solve  # noqa: E402
+from anagram.setting import Setting  # noqa: E402
+from anagram.solution import Solution  # noqa: E402
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "MLP",
+    "Anagram",
+    "AnagramError",
+    "Box",
+    "Chosen",
+    "Compound",
+    "Condition",
+    "Field",
+    "FileError",
+    "Fourier",
+    "GaussLegendre",
+    "Grid",
+    "LatinHypercube",
+    "ParametricModel",
+    "PointsWarning",
+    "Polynomial",
+    "Problem",
+    "ProblemError",
+    "Setting",
+    "SettingError",
+    "Sobol",
+    "Solution",
+    "Uniform",
+    "catalogue",
+    "divergence",
+    "gradient",
+    "laplacian",
+    "load",
+    "sample",
+    "solve",
+]

@@ -1,0 +1,64 @@
+"""Burgers' equation: u_t + u u_x = ν u_xx with u = 0 at the ends and u(0, x) = −sin πx."""
+
+import jax.numpy as jnp
+import numpy as np
+
+from anagram.catalogue.entry import Entry
+from anagram.catalogue.references.burgers import BurgersReference
+from anagram.condition import Condition
+from anagram.domains import Box, Grid
+from anagram.errors import ProblemError
+from anagram.models import MLP
+from anagram.problem import Problem
+from anagram.setting import Setting
+
+
+def state(nu: float = 0.01) -> Problem:
+    """State the problem for a viscosity ν."""
+    if isinstance(nu, bool) or not isinstance(nu, int | float) or not 0 < nu < np.inf:
+        raise ProblemError(f"the viscosity nu must be a positive number, not {nu!r}")
+    space_time = Box(t=(0, 1), x=(-1, 1))
+    return Problem(
+        space_time,
+        equation=Condition(lambda u: u.d("t") + u * u.d("x") - nu * u.d("x", "x")),
+        initial=Condition(lambda u: u, on=space_time.face(t=0), equals=lambda x: -jnp.sin(jnp.pi * x)),
+        walls=Condition(lambda u: u, on=space_time.faces("x")),
+        reference=BurgersReference(nu),
+        name="burgers",
+    )
+
+
+def paper_grid(count: int = 240) -> Grid:
+    """The paper's grid: regular in time; in space half regular and half logarithmic towards the shock at 0."""
+    quarter = count // 4
+    fine = 2.0 ** -np.linspace(2, 32, quarter)
+    outer = np.linspace(0.25, 1.0, quarter + 1)[1:]
+    right = np.concatenate([fine[::-1], outer])
+    return Grid(t=np.linspace(0, 1, count), x=np.concatenate([-right[::-1], [0.0], right]))
+
+
+def shock_grid(times: int, places: int) -> Grid:
+    """Interior points that crowd around x = 0, where the shock forms."""
+    s = np.linspace(-1, 1, places + 2)[1:-1]
+    return Grid(t=times, x=0.35 * s + 0.65 * s**3)
+
+
+ENTRY = Entry(
+    name="burgers",
+    title="Burgers 1+1D",
+    equation="u_t + u u_x = ν u_xx on [0,1]×[−1,1]",
+    state=state,
+    default=Setting(
+        model=MLP(20, 20, 20, init="frequency"),
+        points={"equation": shock_grid(50, 80), "initial": 100, "walls": 100},
+        steps=400,
+        options={"cutoff": 1e-6, "factorisation": "eigh"},
+    ),
+    paper=Setting(
+        model=MLP(32, 32, 32, init="small", scale=False),
+        # J would take a gigabyte at every step: the Gram matrix is summed chunk by chunk.
+        options={"cutoff": 5e-7, "relative": True, "rows": "paper", "search": "full", "factorisation": "eigh"},
+        points=paper_grid(),
+        steps=1000,
+    ),
+)

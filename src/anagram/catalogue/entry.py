@@ -1,0 +1,44 @@
+"""Entries of the catalogue: a ready problem with the paper's setting and a good one."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from anagram.errors import SettingError
+from anagram.problem import Problem
+from anagram.setting import Setting
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A problem of the catalogue.
+
+    `state` states it (with its own parameters, such as a viscosity); `paper` is the setting of the paper's
+    experiment and `default` the one we recommend.
+    """
+
+    name: str
+    title: str
+    equation: str
+    state: Callable[..., Problem]
+    default: Setting
+    paper: Setting
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the problem with their default values."""
+        return {k: p.default for k, p in inspect.signature(self.state).parameters.items()}
+
+    def problem(self, paper: bool = False, **parameters: Any) -> Problem:
+        """The problem, with the setting it is to be solved with."""
+        unknown = set(parameters) - set(self.parameters)
+        if unknown:
+            known = ", ".join(self.parameters) or "none"
+            raise SettingError(f"the problem '{self.name}' has no parameter '{min(unknown)}'; its parameters: {known}")
+        problem = self.state(**parameters)
+        problem.setting = self.paper if paper else self.default
+        problem.origin = {"catalogue": self.name, "parameters": {**self.parameters, **parameters}}
+        return problem

@@ -1,0 +1,1 @@
+"""Classical solvers for the problems of the catalogue that have no closed solution."""

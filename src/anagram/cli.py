@@ -1,0 +1,213 @@
+"""The command ``anagram``."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+app = typer.Typer(
+    help="Solve differential equations with neural networks trained by natural gradient.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+out = Console(soft_wrap=True)
+err = Console(stderr=True, soft_wrap=True)
+
+OK, WRONG_INPUT, NUMERICAL_FAILURE = 0, 2, 3
+
+
+@app.callback()
+def main() -> None:
+    """Solve differential equations with neural networks trained by natural gradient."""
+
+
+@app.command("list")
+def list_problems() -> None:
+    """List the problems of the catalogue and the methods."""
+    from anagram import catalogue
+    from anagram.methods import METHODS
+
+    table = Table("problem", "equation", "parameters", box=None, header_style="bold", pad_edge=False)
+    for entry in catalogue.ENTRIES.values():
+        parameters = ", ".join(f"{k}={v:g}" for k, v in entry.parameters.items())
+        table.add_row(entry.name, entry.equation, parameters)
+    out.print(table)
+    out.print(f"\nmethods: {', '.join(METHODS)}")
+
+
+@app.command()
+def solve(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME_OR_FILE.py[:problem]", help="A problem of the catalogue, or a Python file that states one."
+        ),
+    ],
+    method: Annotated[str | None, typer.Option(help="The method; see `anagram list`.")] = None,
+    paper: Annotated[bool, typer.Option("--paper", help="The paper's network, points, cutoff and steps.")] = False,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="An option of the problem, model, points or method; may be repeated."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="For initial parameters and random points.")] = 0,
+    steps: Annotated[int | None, typer.Option(help="At most so many steps.")] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="At most so much training time, compilation not counted.")
+    ] = None,
+    tol: Annotated[float | None, typer.Option(help="Stop at this root mean square residual on fresh points.")] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--out", help="Where the run is written; runs/<problem>-<time> by default.")
+    ] = None,
+    json_path: Annotated[Path | None, typer.Option("--json", help="Write the summary to this file as JSON.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+) -> None:
+    """Solve a problem; write its solution, numbers and pictures."""
+    from anagram.cache import enable_compilation_cache
+    from anagram.errors import AnagramError
+
+    _leave_cores_to_xla()
+    enable_compilation_cache()
+    warnings.showwarning = _show_warning
+    try:
+        solution, where = _solve(target, method, paper, set_ or [], seed, steps, seconds, tol, folder, json_path, quiet)
+    except AnagramError as error:
+        err.print(f"[bold red]error:[/] {_escape(str(error))}")
+        raise typer.Exit(WRONG_INPUT) from None
+    if not quiet:
+        _print_summary(solution.summary, where)
+    if solution.failed:
+        err.print(f"[bold red]error:[/] the run {_escape(solution.stopped_because)}")
+        raise typer.Exit(NUMERICAL_FAILURE)
+
+
+def _solve(
+    target: str,
+    method: str | None,
+    paper: bool,
+    changes: list[str],
+    seed: int,
+    steps: int | None,
+    seconds: float | None,
+    tol: float | None,
+    folder: Path | None,
+    json_path: Path | None,
+    quiet: bool,
+) -> tuple[Any, Path]:
+    import anagram as ag
+    from anagram.files import json_text, prepare_folder, write_atomically
+    from anagram.loading import find_problem, problem_parameters
+
+    options = dict(_key_value(text) for text in changes)
+    of_problem = {k: options.pop(k) for k in problem_parameters(target) if k in options}
+    problem = find_problem(target, paper, of_problem)
+    setting = problem.setting or ag.Setting()
+    if method is not None:
+        setting = setting.with_method(method)
+    problem.setting = setting.with_changes(options)
+    where = prepare_folder(folder or _new_folder(problem.name))
+    if json_path is not None:
+        prepare_folder(json_path.parent)
+    solution = ag.solve(problem, steps=steps, seconds=seconds, tol=tol, seed=seed, progress=not quiet)
+    solution.summary["setting"] = {"paper": paper, "set": options | of_problem, "model": repr(problem.setting.model)}
+    solution.save(where)
+    if json_path is not None:
+        write_atomically(json_path, lambda p: p.write_text(json_text(solution.summary)))
+    solution.plot_convergence(where / "convergence.png")
+    solution.plot(where / "solution.png")
+    return solution, where
+
+
+def _leave_cores_to_xla() -> None:
+    """LAPACK's threads and XLA's fight for the same cores and spin while they wait: give each its half."""
+    half = str(max(1, (os.cpu_count() or 2) // 2))
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", half)
+
+
+def _key_value(text: str) -> tuple[str, Any]:
+    from anagram.errors import SettingError
+
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise SettingError(f"--set needs key=value, not '{text}'")
+    value = value.strip()
+    if "," in value and not value.startswith(("(", "[")):
+        value = f"({value})"
+    try:
+        return key.strip(), ast.literal_eval({"true": "True", "false": "False"}.get(value.lower(), value))
+    except (ValueError, SyntaxError):
+        return key.strip(), value
+
+
+def _new_folder(name: str) -> Path:
+    base = Path("runs") / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    candidate, count = base, 1
+    while candidate.exists():
+        count += 1
+        candidate = base.with_name(f"{base.name}-{count}")
+    return candidate
+
+
+def _print_summary(summary: dict[str, Any], where: Path) -> None:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    rows = [
+        ("problem", f"{summary['problem']}  (method {summary['method']}, seed {summary['seed']})"),
+        ("model", f"{summary['setting']['model']}, {summary['parameters']} parameters, {summary['points']} points"),
+        (
+            "steps",
+            f"{summary['steps']} in {summary['seconds']:.2f} s (and {summary['compile_seconds']:.2f} s of compilation)",
+        ),
+        ("loss", f"{summary['loss']:.2e}  (on fresh points {summary['validation_loss']:.2e})"),
+    ]
+    if summary["l2_error"] is not None:
+        rows.append(
+            ("L² error", f"{summary['l2_error']:.2e}  (relative {summary['relative_l2_error'] or float('nan'):.2e})")
+        )
+    else:
+        rows.append(("L² error", "not known: the problem gives no exact solution or reference"))
+    rows += [(f"  {name}", f"{value:.10g}") for name, value in summary["coefficients"].items()]
+    rows += [
+        ("stopped", summary["stopped_because"]),
+        ("pictures", f"{where}/solution.png, convergence.png"),
+        ("solution", f"{where}/  (read it with anagram.load)"),
+    ]
+    for name, text in rows:
+        table.add_row(f"[bold]{name}[/]", _escape(text))
+    out.print(table)
+
+
+def _show_warning(message: Any, category: Any, *_: Any, **__: Any) -> None:
+    from anagram.errors import PointsWarning
+
+    if issubclass(category, PointsWarning):
+        err.print(f"[bold yellow]warning:[/] {_escape(str(message))}")
+
+
+def _escape(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
+
+
+def run() -> None:
+    """The entry point: an interrupt before training leaves without a traceback."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        err.print("stopped before the run began")
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    run()

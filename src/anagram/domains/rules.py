@@ -1,0 +1,202 @@
+"""Rules by which points are drawn from a product of intervals, each with its quadrature weight.
+
+Weights of one draw sum to one: they integrate against the probability measures μ and σ of the paper.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from anagram.errors import SettingError
+
+Intervals = Mapping[str, tuple[float, float]]
+Draw = tuple[np.ndarray, np.ndarray]
+
+
+class PointRule(abc.ABC):
+    """How points are drawn: `draw` returns points (n, k) in the given intervals and weights (n,)."""
+
+    @abc.abstractmethod
+    def draw(self, intervals: Intervals, rng: np.random.Generator, *, closed: bool) -> Draw:
+        """Points and weights; `closed` says that the ends of the intervals belong to the region."""
+
+    def share(self, fraction: float) -> PointRule:
+        """The rule for a part of a union that makes up this fraction of its measure."""
+        return self
+
+
+class Tensor(PointRule):
+    """Rules made of one set of nodes and weights per axis."""
+
+    @abc.abstractmethod
+    def nodes(self, axis: str, interval: tuple[float, float], closed: bool) -> Draw:
+        """Nodes and weights on one axis."""
+
+    def draw(self, intervals: Intervals, rng: np.random.Generator, *, closed: bool) -> Draw:
+        if not intervals:
+            return np.zeros((1, 0)), np.ones(1)
+        parts = [self.nodes(axis, interval, closed) for axis, interval in intervals.items()]
+        grids = np.meshgrid(*(x for x, _ in parts), indexing="ij")
+        weights = np.meshgrid(*(w for _, w in parts), indexing="ij")
+        return np.stack([g.ravel() for g in grids], axis=1), np.prod([w.ravel() for w in weights], axis=0)
+
+
+class PerAxis(Tensor):
+    """A tensor rule told by one number for all axes, or one entry per axis by name."""
+
+    def __init__(self, count: int | None = None, /, **by_axis: Any) -> None:
+        if (count is None) == (not by_axis):
+            name = type(self).__name__
+            raise SettingError(f"give {name} one number, {name}(30), or one entry per axis, {name}(t=30, x=60)")
+        for axis, value in {"": count, **by_axis}.items():
+            if np.ndim(value) == 0 and value is not None:
+                _positive(value, type(self).__name__, axis)
+        self.count = count
+        self.by_axis = by_axis
+
+    def entry(self, axis: str) -> Any:
+        """What was said about one axis."""
+        if self.count is not None:
+            return self.count
+        if axis not in self.by_axis:
+            raise SettingError(f"{self!r} says nothing about the axis '{axis}': add {axis}=... to it")
+        return self.by_axis[axis]
+
+    def __repr__(self) -> str:
+        shown = (
+            [str(self.count)]
+            if self.count is not None
+            else [f"{k}={v if np.ndim(v) == 0 else f'<{len(v)} values>'}" for k, v in self.by_axis.items()]
+        )
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class Grid(PerAxis):
+    """Equispaced points, as in the paper: ``Grid(30)``, ``Grid(t=30, x=60)``, or coordinates ``Grid(t=…, x=array)``.
+
+    Inside a box the ends are left out; on a face they belong to it. Coordinates given as an array are
+    taken as they are.
+    """
+
+    def nodes(self, axis: str, interval: tuple[float, float], closed: bool) -> Draw:
+        entry = self.entry(axis)
+        low, high = interval
+        if np.ndim(entry) == 0:
+            n = int(entry)
+            inner = np.linspace(low, high, n + 2)[1:-1]
+            x = np.linspace(low, high, n) if closed and n > 1 else inner
+        else:
+            x = np.asarray(entry, dtype=float).ravel()
+            if x.size == 0:
+                raise SettingError(f"the coordinates given to Grid for the axis '{axis}' are empty")
+            if not np.all(np.isfinite(x)) or x.min() < low or x.max() > high:
+                raise SettingError(f"coordinates given to Grid for the axis '{axis}' leave [{low:g}, {high:g}]")
+        return x, np.full(x.size, 1.0 / x.size)
+
+
+class GaussLegendre(PerAxis):
+    """Gauss–Legendre nodes with their quadrature weights; n nodes per axis integrate degree 2n − 1 exactly."""
+
+    def nodes(self, axis: str, interval: tuple[float, float], closed: bool) -> Draw:
+        x, w = np.polynomial.legendre.leggauss(int(self.entry(axis)))
+        low, high = interval
+        return low + (high - low) * (x + 1) / 2, w / 2
+
+
+@dataclass(frozen=True, repr=False)
+class Counted(PointRule):
+    """Rules told by the total number of points."""
+
+    count: int
+
+    def __post_init__(self) -> None:
+        _positive(self.count, type(self).__name__, "")
+
+    @abc.abstractmethod
+    def unit(self, dimension: int, rng: np.random.Generator) -> np.ndarray:
+        """Points of the unit cube."""
+
+    def draw(self, intervals: Intervals, rng: np.random.Generator, *, closed: bool) -> Draw:
+        if not intervals:
+            return np.zeros((1, 0)), np.ones(1)
+        bounds = np.array(list(intervals.values()), dtype=float)
+        x = bounds[:, 0] + (bounds[:, 1] - bounds[:, 0]) * self.unit(len(bounds), rng)
+        return x, np.full(len(x), 1.0 / len(x))
+
+    def share(self, fraction: float) -> PointRule:
+        return type(self)(max(1, round(self.count * fraction)))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.count})"
+
+
+class Uniform(Counted):
+    """Independent points, uniformly distributed."""
+
+    def unit(self, dimension: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.uniform(size=(self.count, dimension))
+
+
+class Sobol(Counted):
+    """A scrambled Sobol sequence: fills the region evenly in any dimension."""
+
+    def unit(self, dimension: int, rng: np.random.Generator) -> np.ndarray:
+        from scipy.stats import qmc
+
+        # Drawing a power of two and cutting keeps the balance of the sequence, and SciPy quiet.
+        power = int(np.ceil(np.log2(self.count)))
+        return qmc.Sobol(dimension, rng=rng).random_base2(power)[: self.count]
+
+
+class LatinHypercube(Counted):
+    """Points of which every axis sees one in each of n equal intervals."""
+
+    def unit(self, dimension: int, rng: np.random.Generator) -> np.ndarray:
+        from scipy.stats import qmc
+
+        return qmc.LatinHypercube(dimension, rng=rng).random(self.count)
+
+
+class Chosen(PointRule):
+    """Points given by the user, with optional weights; ``Chosen(t=[…], x=[…])`` by axis name."""
+
+    def __init__(self, *, weights: Sequence[float] | np.ndarray | None = None, **coordinates: Any) -> None:
+        if not coordinates:
+            raise SettingError("Chosen needs the coordinates of its points, as in Chosen(t=[0, 0.5], x=[0.1, 0.2])")
+        columns = {a: np.atleast_1d(np.asarray(v, dtype=float)).ravel() for a, v in coordinates.items()}
+        sizes = {a: v.size for a, v in columns.items()}
+        if len(set(sizes.values())) != 1:
+            raise SettingError(f"Chosen needs equally many coordinates on every axis, not {sizes}")
+        if not next(iter(sizes.values())):
+            raise SettingError("Chosen was given no points at all")
+        self.columns = columns
+        self.weights = None if weights is None else np.asarray(weights, dtype=float).ravel()
+        if self.weights is not None and (
+            self.weights.size != next(iter(sizes.values())) or np.any(self.weights < 0) or not self.weights.sum() > 0
+        ):
+            raise SettingError("Chosen needs one weight per point, none negative and not all zero")
+
+    def draw(self, intervals: Intervals, rng: np.random.Generator, *, closed: bool) -> Draw:
+        missing = [a for a in intervals if a not in self.columns]
+        if missing:
+            raise SettingError(f"Chosen lacks coordinates for the axes {', '.join(missing)}")
+        x = np.stack([self.columns[a] for a in intervals], axis=1)
+        for k, (axis, (low, high)) in enumerate(intervals.items()):
+            if not np.all((x[:, k] >= low) & (x[:, k] <= high)):
+                raise SettingError(f"Chosen has points outside [{low:g}, {high:g}] on the axis '{axis}'")
+        w = np.ones(len(x)) if self.weights is None else self.weights
+        return x, w / w.sum()
+
+    def __repr__(self) -> str:
+        return f"Chosen({len(next(iter(self.columns.values())))} points)"
+
+
+def _positive(value: Any, rule: str, axis: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        where = f" on the axis '{axis}'" if axis else ""
+        raise SettingError(f"{rule} needs a whole number of points, at least 1{where}, not {value!r}")

@@ -1,0 +1,21 @@
+"""The errors a user can meet. Every message names what is wrong and what to do about it."""
+
+
+class AnagramError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class ProblemError(AnagramError, ValueError):
+    """The problem, as stated, cannot be meant: an axis, a face, a source or an operator does not fit."""
+
+
+class SettingError(AnagramError, ValueError):
+    """An option of a run (model, method, points, budget) is not usable."""
+
+
+class FileError(AnagramError, OSError):
+    """A file or folder cannot be read, written or trusted."""
+
+
+class PointsWarning(UserWarning):
+    """The batch is too small for the model: the loss may vanish on the points and nowhere else."""

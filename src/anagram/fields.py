@@ -1,0 +1,262 @@
+"""Fields: functions of one point, with an algebra and derivatives by axis name.
+
+A `Field` is what the paper writes u, f, g: a function of a point of the domain. Users write operators as
+expressions in fields, ``u.d("t") - 0.25 * u.d("x", "x")``, for a single point; mapping over points
+happens elsewhere, in one place (`anagram.compound`).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental import jet
+from jaxtyping import Array, Inexact
+
+from anagram.errors import ProblemError
+
+PointFunction = Callable[[Array], Inexact[Array, ""]]
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """What a field knows of the place it lives in: the named axes and, on a face, the outward normal."""
+
+    axes: tuple[str, ...]
+    normal: Array | None = None
+
+    def index(self, axis: str) -> int:
+        """The position of a named axis."""
+        if axis not in self.axes:
+            raise ProblemError(f"there is no axis '{axis}' here; the axes are {', '.join(self.axes)}")
+        return self.axes.index(axis)
+
+    def direction(self, axis: str) -> Array:
+        """The unit vector along a named axis."""
+        return jnp.zeros(len(self.axes)).at[self.index(axis)].set(1.0)
+
+
+class Field:
+    """A function of one point, u: Ω → R or C.
+
+    Fields add, multiply, divide and take powers, with each other and with numbers; NumPy's functions apply
+    to them (``np.exp(u)``), any other function through `map`. Derivatives are taken by axis name.
+    """
+
+    __slots__ = ("_fn", "frame")
+
+    def __init__(self, fn: PointFunction, frame: Frame) -> None:
+        self._fn = fn
+        self.frame = frame
+
+    # -- values ---------------------------------------------------------------------------------------
+    def at(self, x: Array) -> Inexact[Array, ""]:
+        """The value at one point, given as the vector of its coordinates."""
+        return self._fn(x)
+
+    def __call__(self, *coordinates: Any, **named: Any) -> Inexact[Array, ""]:
+        """The value at one point, by position ``u(0.5, 0.25)`` or by name ``u(t=0.5, x=0.25)``."""
+        given = dict(zip(self.frame.axes, coordinates, strict=False)) | named
+        if len(coordinates) + len(named) != len(self.frame.axes) or set(given) != set(self.frame.axes):
+            raise ProblemError(f"a point needs exactly the coordinates {', '.join(self.frame.axes)}")
+        return self.at(jnp.stack([jnp.asarray(given[a], dtype=float) for a in self.frame.axes]))
+
+    # -- derivatives ----------------------------------------------------------------------------------
+    def d(self, *axes: str) -> Field:
+        """The derivative along the named axes: ``u.d("x")``, ``u.d("x", "x")``, ``u.d("t", "x")``.
+
+        One and two derivatives along an axis are nested forward mode; from the third on Taylor mode is
+        used, whose cost grows with the square of the order and not exponentially.
+        """
+        for axis in axes:
+            if not isinstance(axis, str):
+                raise ProblemError(f"derivatives are taken by axis name, as in u.d('x'), not {axis!r}")
+        fn = self._fn
+        for axis, order in Counter(axes).items():
+            fn = _along(fn, self.frame.direction(axis), order)
+        return Field(fn, self.frame)
+
+    def gradient(self, *axes: str) -> tuple[Field, ...]:
+        """∇u over the named axes (all of them if there is no time among them)."""
+        return tuple(self.d(axis) for axis in _space(self.frame, axes, "gradient"))
+
+    def laplacian(self, *axes: str) -> Field:
+        """Δu over the named axes (all of them if there is no time among them)."""
+        terms = [self.d(axis, axis) for axis in _space(self.frame, axes, "laplacian")]
+        return sum(terms[1:], start=terms[0])
+
+    def normal_derivative(self) -> Field:
+        """∂u/∂n, the derivative along the outward normal of the face the condition holds on."""
+        normal = self.frame.normal
+        if normal is None:
+            raise ProblemError(
+                "the normal derivative exists only on a face: give the condition on=domain.face(...), "
+                "domain.faces(...) or domain.boundary()"
+            )
+        return Field(_along(self._fn, normal, 1), self.frame)
+
+    # -- algebra --------------------------------------------------------------------------------------
+    def map(self, function: Callable[..., Any], *others: Any) -> Field:
+        """The field x ↦ function(u(x), ...), for example ``u.map(jnp.tanh)``."""
+        return _combine(function, self, *others)
+
+    def __add__(self, other: Any) -> Field:
+        return _combine(operator.add, self, other)
+
+    def __radd__(self, other: Any) -> Field:
+        return _combine(operator.add, other, self)
+
+    def __sub__(self, other: Any) -> Field:
+        return _combine(operator.sub, self, other)
+
+    def __rsub__(self, other: Any) -> Field:
+        return _combine(operator.sub, other, self)
+
+    def __mul__(self, other: Any) -> Field:
+        return _combine(operator.mul, self, other)
+
+    def __rmul__(self, other: Any) -> Field:
+        return _combine(operator.mul, other, self)
+
+    def __truediv__(self, other: Any) -> Field:
+        return _combine(operator.truediv, self, other)
+
+    def __rtruediv__(self, other: Any) -> Field:
+        return _combine(operator.truediv, other, self)
+
+    def __pow__(self, other: Any) -> Field:
+        return _combine(operator.pow, self, other)
+
+    def __rpow__(self, other: Any) -> Field:
+        return _combine(operator.pow, other, self)
+
+    def __neg__(self) -> Field:
+        return _combine(operator.neg, self)
+
+    def __pos__(self) -> Field:
+        return self
+
+    def __abs__(self) -> Field:
+        return _combine(jnp.abs, self)
+
+    @property
+    def real(self) -> Field:
+        """The real part of a complex field."""
+        return _combine(jnp.real, self)
+
+    @property
+    def imag(self) -> Field:
+        """The imaginary part of a complex field."""
+        return _combine(jnp.imag, self)
+
+    def conj(self) -> Field:
+        """The complex conjugate."""
+        return _combine(jnp.conj, self)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """Let NumPy's functions act on fields: ``np.exp(u)``, ``np.float64(2) * u``."""
+        counterpart = getattr(jnp, ufunc.__name__, None)
+        if method != "__call__" or kwargs or counterpart is None:
+            return NotImplemented
+        return _combine(counterpart, *inputs)
+
+    def __bool__(self) -> bool:
+        raise ProblemError(
+            "a field has no truth value: comparisons such as `if u > 0` cannot steer an operator; "
+            "use u.map(lambda v: jnp.where(v > 0, ..., ...))"
+        )
+
+    def __iter__(self) -> Any:
+        raise ProblemError("a field is a single value at each point and cannot be unpacked")
+
+    def __repr__(self) -> str:
+        return f"Field({', '.join(self.frame.axes)})"
+
+
+def constant(value: Any, frame: Frame) -> Field:
+    """The field that has one value everywhere; unknown coefficients enter operators so."""
+    return Field(lambda _: jnp.asarray(value), frame)
+
+
+def coordinate(axis: str, frame: Frame) -> Field:
+    """The field x ↦ x_axis."""
+    index = frame.index(axis)
+    return Field(lambda x: x[index], frame)
+
+
+def laplacian(u: Field, *axes: str) -> Field:
+    """Δu; the function form of `Field.laplacian`."""
+    return u.laplacian(*axes)
+
+
+def gradient(u: Field, *axes: str) -> tuple[Field, ...]:
+    """∇u; the function form of `Field.gradient`."""
+    return u.gradient(*axes)
+
+
+def divergence(fields: Sequence[Field], *axes: str) -> Field:
+    """Div F = Σ ∂F_k/∂x_k for fields given in the order of the named axes."""
+    fields = tuple(fields)
+    if not fields:
+        raise ProblemError("the divergence needs one field for each space axis; none was given")
+    axes = _space(fields[0].frame, axes, "divergence")
+    if len(axes) != len(fields):
+        raise ProblemError(
+            f"the divergence over ({', '.join(axes)}) needs {len(axes)} fields, {len(fields)} were given"
+        )
+    terms = [f.d(axis) for f, axis in zip(fields, axes, strict=True)]
+    return sum(terms[1:], start=terms[0])
+
+
+def _space(frame: Frame, axes: tuple[str, ...], what: str) -> tuple[str, ...]:
+    # Summing over the time axis too would be a silent and very common mistake.
+    if axes:
+        return axes
+    if "t" in frame.axes:
+        space = ", ".join(f"'{a}'" for a in frame.axes if a != "t")
+        raise ProblemError(f"the axes include the time 't': name the space axes, as in {what}({space or '...'})")
+    return frame.axes
+
+
+def _combine(function: Callable[..., Any], *operands: Any) -> Field:
+    fields = [o for o in operands if isinstance(o, Field)]
+    frame = fields[0].frame
+    for field in fields[1:]:
+        if field.frame.axes != frame.axes:
+            raise ProblemError(
+                f"fields over ({', '.join(frame.axes)}) and ({', '.join(field.frame.axes)}) cannot be combined"
+            )
+    for other in operands:
+        if isinstance(other, tuple | list) or (callable(other) and not isinstance(other, Field)):
+            raise ProblemError(
+                f"a field cannot be combined with {type(other).__name__}; make it a field first: "
+                "domain.field(lambda x: ...) for a function of the point"
+            )
+    return Field(lambda x: function(*(o.at(x) if isinstance(o, Field) else o for o in operands)), frame)
+
+
+def _along(fn: PointFunction, direction: Array, order: int) -> PointFunction:
+    """The derivative of the given order along a fixed direction."""
+    if order == 1:
+        return lambda x: jax.jvp(fn, (x,), (direction,))[1]
+    if order == 2:
+        return _along(_along(fn, direction, 1), direction, 1)
+    return lambda x: _taylor(fn, x, direction, order)
+
+
+def _taylor(fn: PointFunction, x: Array, direction: Array, order: int) -> Inexact[Array, ""]:
+    """d^n/ds^n fn(x + s·direction) at s = 0, by propagating a truncated Taylor series."""
+    series = [direction] + [jnp.zeros_like(direction)] * (order - 1)
+    try:
+        return jet.jet(fn, (x,), (series,))[1][order - 1]
+    except (NotImplementedError, KeyError):
+        # A primitive without a Taylor rule: nested forward mode is slower but always exists.
+        for _ in range(order):
+            fn = _along(fn, direction, 1)
+        return fn(x)

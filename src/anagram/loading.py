@@ -1,0 +1,60 @@
+"""Finding the problem a user names on the command line: in the catalogue or in a file of theirs."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from anagram import catalogue
+from anagram.errors import AnagramError, SettingError
+from anagram.problem import Problem
+
+
+def find_problem(target: str, paper: bool, parameters: dict[str, Any]) -> Problem:
+    """``heat``, ``my_file.py`` or ``my_file.py:name``."""
+    path, _, attribute = target.rpartition(":") if ".py:" in target else (target, "", "")
+    if path.endswith(".py"):
+        if paper:
+            raise SettingError("--paper goes with problems of the catalogue; a file has no setting of the paper")
+        return _from_file(Path(path), attribute)
+    return catalogue.problem(target, paper, **parameters)
+
+
+def problem_parameters(target: str) -> dict[str, Any]:
+    """The parameters that a problem of the catalogue has, with their defaults."""
+    return catalogue.ENTRIES[target].parameters if target in catalogue.ENTRIES else {}
+
+
+def _from_file(path: Path, attribute: str) -> Problem:
+    if not path.is_file():
+        raise SettingError(f"there is no file '{path}'")
+    spec = importlib.util.spec_from_file_location(f"anagram_problem_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise SettingError(f"'{path}' cannot be read as a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.parent.resolve()))
+    try:
+        spec.loader.exec_module(module)
+    except AnagramError:
+        raise
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        raise SettingError(
+            f"'{path}' failed at {Path(where.filename).name}:{where.lineno}: {type(error).__name__}: {error}"
+        ) from error
+    finally:
+        sys.path.pop(0)
+    found = {name: value for name, value in vars(module).items() if isinstance(value, Problem)}
+    name = attribute or (
+        "problem" if "problem" in found else next(iter(found), "problem") if len(found) == 1 else "problem"
+    )
+    if name not in found:
+        have = f"it has {', '.join(found)}" if found else "it defines none: assign one, problem = ag.Problem(...)"
+        raise SettingError(f"'{path}' has no problem named '{name}'; {have}")
+    problem = found[name]
+    if problem.name == "problem":
+        problem.name = path.stem
+    return problem

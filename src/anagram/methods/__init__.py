@@ -1,0 +1,27 @@
+"""Methods: `init` and `step`; state is carried, info is reported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anagram.errors import SettingError
+from anagram.methods.anagram import Anagram
+from anagram.methods.base import Method, State
+
+METHODS: dict[str, type[Method]] = {"anagram": Anagram}
+
+__all__ = ["METHODS", "Anagram", "Method", "State", "make_method"]
+
+
+def make_method(method: str | Method, **options: Any) -> Method:
+    """A method by name and options, or one that is ready already."""
+    if isinstance(method, Method):
+        if options:
+            raise SettingError(f"options ({', '.join(options)}) go with a method's name, not with a ready method")
+        return method
+    if method not in METHODS:
+        raise SettingError(f"there is no method '{method}'; choose from {', '.join(METHODS)}")
+    try:
+        return METHODS[method](**options)
+    except TypeError as error:
+        raise SettingError(f"method '{method}': {error}") from error

@@ -1,0 +1,85 @@
+"""The paper's method: natural gradient by a truncated pseudo-inverse, and a line search (Algorithms 1 and 2).
+
+Algorithm 1, regression of a given function, is the same on a problem whose operator is the identity.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from anagram import spectrum
+from anagram.batch import Batch, unweighted
+from anagram.compound import Compound
+from anagram.errors import SettingError
+from anagram.methods.base import Method, State
+from anagram.methods.search import SEARCHES
+
+
+class Anagram(Method):
+    """d = V Σ† Uᵀ r with singular values ≤ ε dropped, then θ ← θ − η d with η = argmin ℓ(θ − η d).
+
+    Args:
+        cutoff: ε, an absolute value or, if `relative`, a fraction of σ_max.
+        relative: how ε is meant.
+        rows: ``weighted`` takes the direction from the rows whose squares add up to the loss; ``paper`` from
+            rows that all count once, as in the code of the paper's authors. The loss is the same.
+        factorisation: how J is factorised, see `anagram.spectrum.factorise`.
+        search: ``full`` tries all of 2⁰ … 2⁻³⁰; ``refined`` finds the same minimum with fewer losses.
+    """
+
+    cutoff: float = eqx.field(static=True)
+    relative: bool = eqx.field(static=True)
+    rows: str = eqx.field(static=True)
+    factorisation: str = eqx.field(static=True)
+    search: str = eqx.field(static=True)
+
+    def __init__(
+        self,
+        cutoff: float = 1e-7,
+        relative: bool = True,
+        rows: str = "weighted",
+        factorisation: str = "auto",
+        search: str = "refined",
+    ) -> None:
+        if isinstance(cutoff, bool) or not isinstance(cutoff, int | float) or not 0 <= cutoff < float("inf"):
+            raise SettingError(f"the cutoff must be a number that is not negative, not {cutoff!r}")
+        if relative and cutoff >= 1:
+            raise SettingError(f"a relative cutoff must be below 1, or no singular value is left; got {cutoff:g}")
+        if rows not in ("weighted", "paper"):
+            raise SettingError(f"rows must be 'weighted' or 'paper', not {rows!r}")
+        if search not in SEARCHES:
+            raise SettingError(f"search must be one of {', '.join(SEARCHES)}, not {search!r}")
+        if "cholesky" in spectrum.choose(factorisation, 1, 1):
+            raise SettingError(
+                "a cutoff needs singular values, which Cholesky does not give: use auto, svd, qr, eigh or lq"
+            )
+        self.cutoff, self.relative, self.rows = float(cutoff), bool(relative), rows
+        self.factorisation, self.search = factorisation, search
+
+    def init(self, compound: Compound, theta: Float[Array, " params"], batch: Batch) -> State:
+        return State(theta, compound.loss(theta, batch))
+
+    def step(self, compound: Compound, state: Any, batch: Batch) -> tuple[State, dict[str, Array]]:
+        theta, loss_now = state
+        of_rows = unweighted(batch) if self.rows == "paper" else batch
+        modes = spectrum.factorise_for_cutoff(self.factorisation, compound, theta, of_rows, self.cutoff, self.relative)
+        cutoff = self.cutoff * modes.largest if self.relative else jnp.asarray(self.cutoff)
+        step = modes.truncated(cutoff)
+        finite = jnp.all(jnp.isfinite(step.direction)) & jnp.isfinite(loss_now)
+        direction = jnp.where(finite, step.direction, 0.0)
+        length, loss = SEARCHES[self.search](lambda eta: compound.loss(theta + eta * direction, batch), loss_now)
+        info = {
+            "loss": loss,
+            "step_length": length,
+            "step_norm": length * jnp.linalg.norm(direction),
+            "rank": step.rank,
+            "cutoff": cutoff,
+            "largest_singular_value": modes.largest,
+            "failed": ~finite,
+            "stuck": finite & (length == 0.0),
+        }
+        return State(theta + length * direction, loss), info

@@ -1,0 +1,8 @@
+"""Models: parametric families of fields u: θ ↦ u_θ."""
+
+from anagram.models.linear import Fourier, Polynomial
+from anagram.models.mlp import MLP
+from anagram.models.parametric import ParametricModel
+from anagram.models.spec import ModelSpec, spec_from_json, spec_to_json
+
+__all__ = ["MLP", "Fourier", "ModelSpec", "ParametricModel", "Polynomial", "spec_from_json", "spec_to_json"]

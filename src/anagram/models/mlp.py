@@ -1,0 +1,118 @@
+"""Multilayer perceptrons, with inputs scaled to the domain."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from anagram.domains import Box
+from anagram.errors import SettingError
+from anagram.models.spec import ModelSpec
+
+ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
+    "tanh": jnp.tanh,
+    "sin": jnp.sin,
+    "gelu": lambda x: jax.nn.gelu(x, approximate=False),
+    "silu": jax.nn.silu,
+    "softplus": jax.nn.softplus,
+    "sigmoid": jax.nn.sigmoid,
+    "gaussian": lambda x: jnp.exp(-(x**2)),
+}
+
+INITIALISATIONS = ("glorot", "lecun", "frequency", "small")
+
+
+class Network(eqx.Module):
+    """a ↦ W_L σ(… σ(W_1 a + b_1) …) + b_L of a point scaled by z = (x − centre)/half."""
+
+    weights: list[Float[Array, "out in"]]
+    biases: list[Float[Array, " out"]]
+    activation: str = eqx.field(static=True)
+    centre: tuple[float, ...] = eqx.field(static=True)
+    half: tuple[float, ...] = eqx.field(static=True)
+
+    def __call__(self, x: Float[Array, " axes"]) -> Float[Array, " outputs"]:
+        sigma = ACTIVATIONS[self.activation]
+        a = (x - np.array(self.centre)) / np.array(self.half)
+        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            a = sigma(weight @ a + bias)
+        return self.weights[-1] @ a + self.biases[-1]
+
+
+class MLP(ModelSpec):
+    """A multilayer perceptron with the given hidden widths: ``MLP(32)``, ``MLP(20, 20, 20)``.
+
+    Args:
+        widths: the width of every hidden layer.
+        activation: a smooth one: tanh, sin, gelu, silu, softplus, sigmoid, gaussian.
+        init: ``glorot`` (normal, zero biases; the paper's text), ``lecun`` (normal, zero biases),
+            ``frequency`` (first layer 2·N(0, 1/fan_in) with biases uniform in ±2, so that the first
+            features differ over the domain), ``small`` (0.1·N(0, 1) for weights and biases; the code of the
+            paper's authors).
+        scale: map the domain to [−1, 1] on every axis before the first layer.
+    """
+
+    def __init__(self, *widths: int, activation: str = "tanh", init: str = "glorot", scale: bool = True) -> None:
+        if len(widths) == 1 and isinstance(widths[0], tuple | list):
+            widths = tuple(widths[0])
+        for width in widths:
+            if isinstance(width, bool) or not isinstance(width, int | np.integer) or width < 1:
+                raise SettingError(f"widths of an MLP are positive whole numbers, as in MLP(32, 32), not {width!r}")
+        if not widths:
+            raise SettingError("an MLP needs at least one hidden layer, as in MLP(32)")
+        if activation not in ACTIVATIONS:
+            hint = (
+                " (second derivatives of relu vanish, it cannot solve a differential equation)"
+                if "relu" in str(activation)
+                else ""
+            )
+            raise SettingError(f"there is no activation '{activation}'{hint}; choose from {', '.join(ACTIVATIONS)}")
+        if init not in INITIALISATIONS:
+            raise SettingError(f"there is no initialisation '{init}'; choose from {', '.join(INITIALISATIONS)}")
+        self.widths = tuple(int(w) for w in widths)
+        self.activation, self.init, self.scale = activation, init, bool(scale)
+
+    def build(self, domain: Box, outputs: int, key: jax.Array) -> Network:
+        sizes = (domain.dimension, *self.widths, outputs)
+        weights, biases = [], []
+        for layer, (fan_in, fan_out) in enumerate(itertools.pairwise(sizes)):
+            key, for_weight, for_bias = jax.random.split(key, 3)
+            weight, bias = _draw(self.init, layer, fan_in, fan_out, for_weight, for_bias)
+            weights.append(weight)
+            biases.append(bias)
+        bounds = np.array(list(domain.intervals.values()))
+        centre = bounds.mean(axis=1) if self.scale else np.zeros(len(bounds))
+        half = (bounds[:, 1] - bounds[:, 0]) / 2 if self.scale else np.ones(len(bounds))
+        return Network(weights, biases, self.activation, tuple(centre.tolist()), tuple(half.tolist()))
+
+    def options(self) -> dict[str, Any]:
+        return {"widths": list(self.widths), "activation": self.activation, "init": self.init, "scale": self.scale}
+
+    @classmethod
+    def from_options(cls, options: dict[str, Any]) -> MLP:
+        options = dict(options)
+        return cls(*options.pop("widths", (32,)), **options)
+
+    def __repr__(self) -> str:
+        return f"MLP({', '.join(map(str, self.widths))}, {self.activation}, {self.init})"
+
+
+def _draw(init: str, layer: int, fan_in: int, fan_out: int, for_weight: Array, for_bias: Array) -> tuple[Array, Array]:
+    normal = jax.random.normal(for_weight, (fan_out, fan_in))
+    zeros = jnp.zeros(fan_out)
+    match init:
+        case "glorot":
+            return normal * np.sqrt(2 / (fan_in + fan_out)), zeros
+        case "small":
+            return 0.1 * normal, 0.1 * jax.random.normal(for_bias, (fan_out,))
+        case "frequency" if layer == 0:
+            return 2 * normal / np.sqrt(fan_in), jax.random.uniform(for_bias, (fan_out,), minval=-2.0, maxval=2.0)
+        case _:
+            return normal / np.sqrt(fan_in), zeros

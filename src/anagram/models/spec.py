@@ -1,0 +1,49 @@
+"""Recipes for models: what a user writes, `MLP(32, 32)`, before domain, unknowns and seed are known."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+
+from anagram.domains import Box
+from anagram.errors import SettingError
+
+
+class ModelSpec(abc.ABC):
+    """A recipe: `build` makes the module that maps a point to values. Recipes can be written to JSON."""
+
+    kinds: ClassVar[dict[str, type[ModelSpec]]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        ModelSpec.kinds[cls.__name__] = cls
+
+    @abc.abstractmethod
+    def build(self, domain: Box, outputs: int, key: jax.Array) -> eqx.Module:
+        """The module, with its initial parameters."""
+
+    @abc.abstractmethod
+    def options(self) -> dict[str, Any]:
+        """Everything that `from_options` needs, as JSON values."""
+
+    @classmethod
+    @abc.abstractmethod
+    def from_options(cls, options: dict[str, Any]) -> ModelSpec:
+        """The inverse of `options`."""
+
+
+def spec_to_json(spec: ModelSpec) -> dict[str, Any]:
+    """A recipe as JSON."""
+    return {"kind": type(spec).__name__, **spec.options()}
+
+
+def spec_from_json(data: dict[str, Any]) -> ModelSpec:
+    """A recipe from JSON."""
+    options = dict(data)
+    kind = options.pop("kind", None)
+    if kind not in ModelSpec.kinds:
+        raise SettingError(f"there is no model '{kind}'; known are {', '.join(ModelSpec.kinds)}")
+    return ModelSpec.kinds[kind].from_options(options)

@@ -1,0 +1,1 @@
+"""Figures and progress displays. Nothing here is imported before it is used."""

@@ -1,0 +1,280 @@
+"""solve(): the loop over blocks of steps, with monitors and stopping rules."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from anagram.batch import Batch, Points, count_rows, sample, warn_if_few
+from anagram.compound import Compound
+from anagram.condition import check_finite
+from anagram.errors import ProblemError, SettingError
+from anagram.evaluation import Judge
+from anagram.history import History
+from anagram.methods import Method
+from anagram.models import ParametricModel
+from anagram.problem import Problem
+from anagram.setting import Setting
+from anagram.solution import Solution
+
+BLOCK = 64  # steps at most between two looks at the run
+BLOCK_SECONDS = 0.4
+
+Monitor = Callable[[dict[str, Any]], Any]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When to stop.
+
+    `tol` is compared with the root mean square residual of all conditions on fresh points,
+    sqrt(2·validation loss). A run is stagnant when the loss fell by less than the fraction `least_progress` in
+    the last `patience` steps.
+    """
+
+    steps: int
+    seconds: float | None = None
+    tol: float | None = None
+    patience: int = 100
+    least_progress: float = 1e-9
+
+    def __post_init__(self) -> None:
+        if isinstance(self.steps, bool) or not isinstance(self.steps, int | np.integer) or self.steps < 0:
+            raise SettingError(f"steps must be a whole number that is not negative, not {self.steps!r}")
+        for name in ("seconds", "tol"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int | float) or isinstance(value, bool) or not value > 0):
+                raise SettingError(f"{name} must be a positive number, not {value!r}")
+        if self.patience < 1:
+            raise SettingError(f"patience must be at least one step, not {self.patience!r}")
+
+
+def solve(
+    problem: Problem,
+    model: Any = None,
+    method: str | Method | None = None,
+    *,
+    points: Points = None,
+    steps: int | None = None,
+    seconds: float | None = None,
+    tol: float | None = None,
+    seed: int = 0,
+    patience: int = 100,
+    progress: bool = True,
+    monitors: Sequence[Monitor] = (),
+    options: Mapping[str, Any] | None = None,
+) -> Solution:
+    """Solve a problem by training a model with a method.
+
+    Args:
+        problem: the conditions to satisfy.
+        model: `MLP(...)`, `Fourier(...)`, `Polynomial(...)`, an equinox module, or these by unknown.
+        method: a name (see `anagram.methods.METHODS`) or a method object.
+        points: rules or a number of points, see `anagram.batch.sample`.
+        steps: the largest number of steps.
+        seconds: the largest training time, compilation not counted.
+        tol: stop when the root mean square residual on fresh points is this small.
+        seed: for the model's first parameters and for random points.
+        patience: stop after this many steps without progress.
+        progress: show a progress bar (plain lines where the output is no terminal).
+        monitors: functions called with the record of every block.
+        options: options of the method when it is given by name.
+
+    What is left out comes from ``problem.setting`` or from defaults. Ctrl-C stops after the current block
+    and returns what was reached.
+    """
+    setting = _complete(problem, model, method, points, steps, options)
+    budget = Budget(setting.steps, seconds, tol, patience)
+    trainer = Trainer(problem, setting, seed)
+    watchers = list(monitors)
+    if progress:
+        from anagram.report.progress import Progress
+
+        with Progress(problem, budget) as bar:
+            return trainer.train(budget, [*watchers, bar])
+    return trainer.train(budget, watchers)
+
+
+def _complete(problem: Problem, model: Any, method: Any, points: Any, steps: Any, options: Any) -> Setting:
+    if not isinstance(problem, Problem):
+        raise SettingError(
+            f"solve needs a Problem, not {type(problem).__name__}; those of the catalogue: catalogue.problem(name)"
+        )
+    setting = problem.setting or Setting(points=None)
+    if method is not None:
+        setting = setting.with_method(method)
+    if options:
+        setting = replace(setting, options={**setting.options, **options})
+    given = {"model": model, "points": points, "steps": steps}
+    return replace(setting, **{k: v for k, v in given.items() if v is not None})
+
+
+class Trainer:
+    """One run: model, batch, method and judge, and the compiled functions that work on them."""
+
+    def __init__(self, problem: Problem, setting: Setting, seed: int) -> None:
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+            raise SettingError(f"the seed must be a whole number that is not negative, not {seed!r}")
+        self.problem, self.setting, self.seed = problem, setting, int(seed)
+        self.method = setting.make_method()
+        self.model = ParametricModel(problem.asked, setting.model, self.seed)
+        self.compound = Compound(problem, self.model)
+        points = default_points(problem, self.model.parameters) if setting.points is None else setting.points
+        self.batch = sample(problem, points, seed=self.seed)
+        warn_if_few(self.batch, self.model.parameters)
+        self.judge = Judge(self.compound, self.batch, self.seed)
+        self.history = History()
+        self.seconds = 0.0
+        self._compile()
+
+    def _compile(self) -> None:
+        started = time.perf_counter()
+        begin = jax.jit(lambda theta, batch: self.method.init(self.compound, theta, batch))
+        begin = begin.lower(self.model.theta, self.batch).compile()
+        self.state = begin(self.model.theta, self.batch)
+        if not np.isfinite(self.state.loss):
+            self._explain_start()
+        block = jax.jit(lambda state, batch, count: run_block(self.method, self.compound, state, batch, count))
+        self._block = block.lower(self.state, self.batch, jnp.asarray(0)).compile()
+        self._measure = jax.jit(self.judge.measure).lower(self.state.theta, *self.judge.data).compile()
+        self.compile_seconds = time.perf_counter() - started
+
+    def _explain_start(self) -> None:
+        """The first loss is not finite: name a condition and a point."""
+        for key, part in self.batch.items():
+            rows = jax.vmap(lambda p, key=key: self.compound.point_rows(key, self.model.theta, p))(part)
+            values = np.asarray(rows).sum(axis=1)
+            check_finite(
+                values, self.problem.domain.axes, np.asarray(part.x), f"condition '{key}' for the initial model"
+            )
+        raise ProblemError("the loss of the initial model overflows: scale the sources or the weights down")
+
+    def train(self, budget: Budget, monitors: Sequence[Monitor] = ()) -> Solution:
+        """Run blocks of steps until the budget, the goal or the method says stop."""
+        record = self._record({})
+        for monitor in monitors:
+            monitor(record)
+        reason = self._reason(budget, record)
+        pace = None
+        try:
+            while reason is None:
+                record = self._advance(_block_length(budget, self.history.count, self.seconds, pace))
+                pace = record["seconds_per_step"]
+                for monitor in monitors:
+                    monitor(record)
+                reason = self._reason(budget, record)
+        except KeyboardInterrupt:
+            reason = "interrupted"
+        return Solution(
+            problem=self.problem,
+            model=self.model,
+            theta=np.asarray(self.state.theta),
+            history=self.history,
+            summary=self._summary(reason, record),
+        )
+
+    def _advance(self, length: int) -> dict[str, Any]:
+        started = time.perf_counter()
+        state, log, taken = self._block(self.state, self.batch, jnp.asarray(length))
+        taken = int(taken)
+        elapsed = time.perf_counter() - started
+        self.state = state
+        log = {key: np.asarray(values)[:taken] for key, values in log.items()}
+        self.history.extend(log, self.seconds + elapsed * np.arange(1, taken + 1) / taken)
+        self.seconds += elapsed
+        return self._record({"seconds_per_step": elapsed / taken, **{k: v[-1].item() for k, v in log.items()}})
+
+    def _record(self, info: dict[str, Any]) -> dict[str, Any]:
+        measured = self._measure(self.state.theta, *self.judge.data)
+        record = {
+            "step": self.history.count,
+            "seconds": self.seconds,
+            "loss": float(self.state.loss),
+            "validation_loss": float(measured.validation_loss),
+            "l2_error": _known(measured.l2_error),
+            "relative_l2_error": _known(measured.relative_l2_error),
+            **{k: v for k, v in info.items() if k != "loss"},
+        }
+        self.history.blocks.append(record)
+        return record
+
+    def _reason(self, budget: Budget, record: dict[str, Any]) -> str | None:
+        losses = self.history.steps.get("loss", np.zeros(0))
+        if record.get("failed"):
+            return "failed: the step is not finite; the parameters are those before it"
+        if budget.tol is not None and np.sqrt(2 * record["validation_loss"]) <= budget.tol:
+            return "tolerance reached"
+        if record.get("stuck"):
+            return "converged: no step lowers the loss"
+        if self.history.count >= budget.steps:
+            return "steps used up"
+        if budget.seconds is not None and self.seconds >= budget.seconds:
+            return "time used up"
+        if len(losses) > budget.patience and losses[-1] > (1 - budget.least_progress) * losses[-1 - budget.patience]:
+            return f"stagnant: no progress in {budget.patience} steps"
+        return None
+
+    def _summary(self, reason: str, record: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "problem": self.problem.name,
+            "method": self.setting.method
+            if isinstance(self.setting.method, str)
+            else type(self.method).__name__.lower(),
+            "seed": self.seed,
+            "steps": self.history.count,
+            "seconds": self.seconds,
+            "compile_seconds": self.compile_seconds,
+            **{k: record[k] for k in ("loss", "validation_loss", "l2_error", "relative_l2_error")},
+            "parameters": self.model.parameters,
+            "points": sum(len(part.x) for part in self.batch.values()),
+            "rows": count_rows(self.batch),
+            "coefficients": self.model.coefficients(self.state.theta),
+            "stopped_because": reason,
+        }
+
+
+def run_block(
+    method: Method, compound: Compound, state: Any, batch: Batch, count: Any
+) -> tuple[Any, dict[str, Any], Any]:
+    """At most `count` steps as one compiled loop; a failed or stuck step ends it. Returns state, log, steps taken."""
+    template = jax.eval_shape(lambda s: method.step(compound, s, batch)[1], state)
+    log = jax.tree.map(lambda leaf: jnp.zeros((BLOCK, *leaf.shape), leaf.dtype), template)
+
+    def goes_on(carry: Any) -> Any:
+        taken, _, _, halted = carry
+        return (taken < count) & ~halted
+
+    def body(carry: Any) -> Any:
+        taken, state, log, _ = carry
+        state, info = method.step(compound, state, batch)
+        log = jax.tree.map(lambda column, value: column.at[taken].set(value), log, info)
+        return taken + 1, state, log, info["failed"] | info["stuck"]
+
+    taken, state, log, _ = jax.lax.while_loop(goes_on, body, (jnp.asarray(0), state, log, jnp.asarray(False)))
+    return state, log, taken
+
+
+def default_points(problem: Problem, parameters: int) -> int:
+    """Enough points inside the domain that a model cannot fit them without solving the equation."""
+    least = 900 if problem.domain.dimension <= 2 else 4000
+    return max(least, 4 * parameters)
+
+
+def _block_length(budget: Budget, done: int, seconds: float, pace: float | None) -> int:
+    if pace is None:
+        return min(budget.steps - done, 1)
+    length = max(1, min(BLOCK, int(BLOCK_SECONDS / max(pace, 1e-9))))
+    if budget.seconds is not None:
+        length = max(1, min(length, int((budget.seconds - seconds) / max(pace, 1e-9))))
+    return min(budget.steps - done, length)
+
+
+def _known(value: Any) -> float | None:
+    number = float(value)
+    return None if np.isnan(number) else number

@@ -1,0 +1,183 @@
+"""Solutions: callable fields with their history, their errors, their plots and their files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from anagram.arguments import call_by_name
+from anagram.condition import real_rows, source_rows
+from anagram.domains import Box
+from anagram.errors import ProblemError
+from anagram.fields import Field
+from anagram.history import History
+from anagram.models import ParametricModel
+from anagram.problem import Problem
+
+CHUNK = 65_536  # points evaluated at once
+
+
+class Solution:
+    """u_θ at the end of a run.
+
+    Call it like the function it is: ``solution(t=0.5, x=0.25)``, ``solution(0.5, 0.25)``, on arrays that
+    broadcast, or on an array of points (n, d). With several unknowns the result is a dictionary by name, and
+    ``solution["v"]`` is one of them as a function.
+    """
+
+    def __init__(
+        self,
+        problem: Problem | None,
+        model: ParametricModel,
+        theta: np.ndarray,
+        history: History,
+        summary: dict[str, Any],
+    ) -> None:
+        self.problem = problem
+        self.model = model
+        self.theta = theta
+        self.history = history
+        self.summary = summary
+
+    # -- what is known about it -----------------------------------------------------------------------
+    @property
+    def domain(self) -> Box:
+        """Where it is defined."""
+        return self.model.asked.domain
+
+    @property
+    def loss(self) -> float:
+        """ℓ on the training points."""
+        return self.summary["loss"]
+
+    @property
+    def validation_loss(self) -> float:
+        """ℓ on fresh points."""
+        return self.summary["validation_loss"]
+
+    @property
+    def l2_error(self) -> float | None:
+        """Root mean square error against the known solution, or None."""
+        return self.summary["l2_error"]
+
+    @property
+    def relative_l2_error(self) -> float | None:
+        """The same divided by the root mean square of the solution."""
+        return self.summary["relative_l2_error"]
+
+    @property
+    def stopped_because(self) -> str:
+        """Why the run ended."""
+        return self.summary["stopped_because"]
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run ended because numbers were not finite."""
+        return self.stopped_because.startswith("failed")
+
+    @property
+    def coefficients(self) -> dict[str, float]:
+        """The learned coefficients."""
+        return self.model.coefficients(jnp.asarray(self.theta))
+
+    # -- values ---------------------------------------------------------------------------------------
+    def __call__(self, *coordinates: Any, **named: Any) -> Any:
+        """The unknown at points; a dictionary by name if there are several."""
+        x, shape = self._points(coordinates, named)
+        names = [u.name for u in self.model.asked.unknowns]
+        values = self._map(lambda fields: tuple(fields[n] for n in names), x)
+        shaped = {n: v.reshape(shape) for n, v in zip(names, values, strict=True)}
+        return shaped[names[0]] if len(names) == 1 else shaped
+
+    def __getitem__(self, unknown: str) -> Callable[..., np.ndarray]:
+        """One unknown as a function: ``solution["v"](x=0.5)``."""
+        names = [u.name for u in self.model.asked.unknowns]
+        if unknown not in names:
+            raise ProblemError(f"there is no unknown '{unknown}'; there are {', '.join(names)}")
+        return lambda *coordinates, **named: self.evaluate(lambda **all: all[unknown], *coordinates, **named)
+
+    def evaluate(self, operator: Callable[..., Any], *coordinates: Any, **named: Any) -> Any:
+        """An operator applied to the solution, at points: ``solution.evaluate(lambda u: u.d("x"), t=0.5, x=0.1)``.
+
+        An operator that returns several fields gives a tuple of arrays.
+        """
+        x, shape = self._points(coordinates, named)
+        values = self._map(lambda fields: call_by_name(operator, fields, "the operator"), x)
+        arrays = [v.reshape(shape) for v in values]
+        return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+    def residual(self, condition: str, x: np.ndarray) -> np.ndarray:
+        """|D(u_θ) − f| of a condition at points (n, d) of its region (Euclidean norm over components)."""
+        if self.problem is None:
+            raise ProblemError("this solution was loaded without its problem: pass load(..., problem=problem)")
+        stated = self.problem.conditions[condition]
+        rows = self._map(
+            lambda fields: call_by_name(stated.operator, fields, f"condition '{condition}'"), x, as_rows=True
+        )[0]
+        source = source_rows(
+            stated.equals,
+            self.problem.region(condition),
+            x,
+            self.problem.components[condition],
+            f"condition '{condition}'",
+        )
+        return np.linalg.norm(rows - source, axis=1)
+
+    def _map(
+        self, operator: Callable[[dict[str, Field]], Any], x: np.ndarray, as_rows: bool = False
+    ) -> list[np.ndarray]:
+        def at(point: jax.Array) -> tuple[jax.Array, ...]:
+            result = operator(self.model.quantities(jnp.asarray(self.theta), self.domain.frame))
+            fields = tuple(result) if isinstance(result, tuple | list) else (result,)
+            values = tuple(field.at(point) for field in fields)
+            return (real_rows(values),) if as_rows else values
+
+        mapped = jax.jit(jax.vmap(at))
+        chunks = [mapped(jnp.asarray(x[i : i + CHUNK])) for i in range(0, len(x), CHUNK)]
+        return [np.concatenate([np.asarray(c[k]) for c in chunks]) for k in range(len(chunks[0]))]
+
+    def _points(self, coordinates: tuple[Any, ...], named: dict[str, Any]) -> tuple[np.ndarray, tuple[int, ...]]:
+        axes = self.domain.axes
+        if len(coordinates) == 1 and not named and np.ndim(coordinates[0]) >= 1 and len(axes) > 1:
+            x = np.asarray(coordinates[0], dtype=float)
+            if x.shape[-1] != len(axes):
+                raise ProblemError(
+                    f"an array of points needs {len(axes)} columns ({', '.join(axes)}), it has {x.shape[-1]}"
+                )
+            return x.reshape(-1, len(axes)), x.shape[:-1]
+        given = dict(zip(axes, coordinates, strict=False)) | named
+        if len(coordinates) + len(named) != len(axes) or set(given) != set(axes):
+            raise ProblemError(f"a point needs exactly the coordinates {', '.join(axes)}")
+        columns = np.broadcast_arrays(*(np.asarray(given[a], dtype=float) for a in axes))
+        return np.stack([c.ravel() for c in columns], axis=1), columns[0].shape
+
+    # -- pictures and files ---------------------------------------------------------------------------
+    def plot(self, path: str | Path | None = None) -> Any:
+        """A picture of the solution, its error and its residual; returns the figure, writes it if told where."""
+        from anagram.report.figures import solution_figure
+
+        return solution_figure(self, path)
+
+    def plot_convergence(self, path: str | Path | None = None) -> Any:
+        """A picture of losses, error and step sizes over the run."""
+        from anagram.report.figures import convergence_figure
+
+        return convergence_figure(self, path)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write ``solution.safetensors``, ``run.json`` and ``metrics.jsonl`` into a folder, for `anagram.load`."""
+        from anagram.files import save
+
+        return save(self, folder)
+
+    def __repr__(self) -> str:
+        error = f", l2 error {self.l2_error:.2e}" if self.l2_error is not None else ""
+        return (
+            f"Solution({self.summary['problem']}: {self.summary['steps']} steps, loss {self.loss:.2e}, "
+            f"validation loss {self.validation_loss:.2e}{error}; {self.stopped_because})"
+        )

@@ -1,0 +1,27 @@
+"""Shared set-up: quiet linear algebra threads, a cache of our own, shapes checked at run time."""
+
+import os
+import tempfile
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("ANAGRAM_CACHE", os.path.join(tempfile.gettempdir(), f"anagram-tests-{os.getuid()}"))
+
+import pytest
+
+import anagram as ag
+
+
+@pytest.fixture(scope="session")
+def square():
+    return ag.Box(x=(0, 1), y=(0, 1))
+
+
+@pytest.fixture(scope="session")
+def heat():
+    return ag.catalogue.problem("heat")
+
+
+@pytest.fixture(scope="session")
+def quick_solution(heat):
+    """A short but real run, for tests of what can be done with a solution."""
+    return ag.solve(heat, ag.MLP(8), points=ag.Grid(10), steps=12, progress=False)

@@ -1,0 +1,167 @@
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import anagram as ag
+from tolerances import assert_close
+
+LINE = ag.Box(x=(0, 1))
+SQUARE = ag.Box(t=(0, 1), x=(-1, 1))
+EQUATION = ag.Condition(lambda u: u.d("t") - u.d("x", "x"))
+
+
+def test_unknowns_are_read_from_the_operators():
+    problem = ag.Problem(SQUARE, equation=EQUATION)
+    assert [u.name for u in problem.unknowns] == ["u"]
+    named = ag.Problem(SQUARE, c=ag.Condition(lambda w, k: k * w), coefficients={"k": 2})
+    assert [u.name for u in named.unknowns] == ["w"]
+    assert named.coefficients == {"k": 2.0}
+
+
+def test_components_tell_vectors_and_complex_values_apart():
+    problem = ag.Problem(
+        SQUARE,
+        first=ag.Condition(lambda u, psi: (u, psi.d("t")), equals=(1.0, 2j)),
+        second=ag.Condition(lambda psi: psi.real),
+        unknowns={"u": float, "psi": complex},
+    )
+    assert problem.components == {"first": (False, True), "second": (False,)}
+    assert problem.asked.outputs == 3
+    batch = ag.sample(problem, 4)
+    assert_close(batch["first"].source[0], [1.0, 0.0, 2.0])
+
+
+def test_sources_of_every_kind():
+    data = LINE.points(x=[0.1, 0.9])
+    problem = ag.Problem(
+        LINE,
+        number=ag.Condition(lambda u: u, equals=3),
+        function=ag.Condition(lambda u: u, equals=lambda x: x**2),
+        plain_python=ag.Condition(lambda u: u, equals=lambda x: 1.0 if x > 0.5 else float(np.sin(x))),
+        anything=ag.Condition(lambda u: u, equals=lambda **p: p["x"]),
+        field=ag.Condition(lambda u: u, equals=LINE.coordinate("x") ** 2),
+        data=ag.Condition(lambda u: u, on=data, equals=np.array([5.0, 7.0])),
+    )
+    batch = ag.sample(problem, ag.Grid(9))
+    x = np.linspace(0, 1, 11)[1:-1]
+    assert_close(batch["number"].source[:, 0], np.full(9, 3.0))
+    assert_close(batch["function"].source[:, 0], x**2)
+    assert_close(batch["plain_python"].source[:, 0], np.where(x > 0.5, 1.0, np.sin(x)))
+    assert_close(batch["anything"].source[:, 0], x)
+    assert_close(batch["field"].source[:, 0], x**2)
+    assert_close(batch["data"].source[:, 0], [5.0, 7.0])
+
+
+def test_exact_solutions():
+    problem = ag.Problem(LINE, c=ag.Condition(lambda u: u), solution=lambda x: x**2)
+    assert_close(problem.exact(np.array([[0.5]]))["u"], [0.25])
+    assert ag.Problem(LINE, c=ag.Condition(lambda u: u)).exact(np.zeros((1, 1))) is None
+
+
+def test_variable_coefficients_and_functions_of_fields():
+    x = LINE.coordinate("x")
+    k = LINE.field(lambda x: 1 + x**2)
+    problem = ag.Problem(LINE, c=ag.Condition(lambda u: (k * u.d("x")).d("x") + np.exp(u) * x))
+    model = ag.ParametricModel(problem.asked, ag.Polynomial(3), 0)
+    theta = jnp.array([0.0, 0.5, 0.0, 0.0])  # u = ½(2x − 1) = x − ½
+    value = ag.Compound(problem, model).operator_rows("c", theta, jnp.array([0.3]), None)
+    assert_close(value, [2 * 0.3 + np.exp(-0.2) * 0.3])
+
+
+MISTAKES = {
+    "no condition": (lambda: ag.Problem(SQUARE), "at least one condition"),
+    "no domain": (lambda: ag.Problem("box", c=EQUATION), "needs a domain"),
+    "no Condition": (lambda: ag.Problem(SQUARE, c=lambda u: u), "'c' must be a Condition"),
+    "axis": (lambda: ag.Problem(SQUARE, heat=ag.Condition(lambda u: u.d("z"))), "'heat'.*no axis 'z'"),
+    "laplacian": (lambda: ag.Problem(SQUARE, heat=ag.Condition(lambda u: u.laplacian())), "'heat'.*time 't'"),
+    "face": (lambda: ag.Problem(SQUARE, c=ag.Condition(lambda u: u, on=SQUARE.face(t=0.5))), "no face t=0.5"),
+    "region": (lambda: ag.Condition(lambda u: u, on="boundary"), "on= needs a region"),
+    "other domain": (lambda: ag.Problem(SQUARE, c=ag.Condition(lambda u: u, on=LINE.faces("x"))), "'c' holds on"),
+    "twice": (lambda: ag.Problem(SQUARE, {"c": EQUATION}, c=EQUATION), "two conditions have the name 'c'"),
+    "normal inside": (
+        lambda: ag.Problem(SQUARE, c=ag.Condition(lambda u: u.normal_derivative())),
+        "'c'.*only on a face",
+    ),
+    "source axis": (
+        lambda: ag.Problem(SQUARE, c=ag.Condition(lambda u: u, equals=lambda y: y)),
+        "'c': the source takes 'y', which is not an axis",
+    ),
+    "source shape": (
+        lambda: ag.Problem(SQUARE, c=ag.Condition(lambda u: u, equals=lambda x: jnp.array([x, x]))),
+        r"'c': the source must give one number.*\(2,\)",
+    ),
+    "source count": (
+        lambda: ag.Problem(SQUARE, c=ag.Condition(lambda u: (u, u), equals=lambda x: x)),
+        "'c': the operator has 2 component.* source has 1",
+    ),
+    "source tuple": (lambda: ag.Problem(SQUARE, c=ag.Condition(lambda u: u, equals=(1, 2))), "source has 2"),
+    "source array": (lambda: ag.Problem(SQUARE, c=ag.Condition(lambda u: u, equals=np.ones(3))), "domain.points"),
+    "data length": (
+        lambda: ag.Problem(LINE, c=ag.Condition(lambda u: u, on=LINE.points(x=[0, 1]), equals=np.ones(3))),
+        r"shape \(3,\).*need \(2,\)",
+    ),
+    "source text": (lambda: ag.Problem(SQUARE, c=ag.Condition(lambda u: u, equals="x")), "must be a number"),
+    "source raises": (
+        lambda: ag.Problem(LINE, c=ag.Condition(lambda u: u, equals=lambda x: [][3])),
+        "'c': the source failed at .x=.*IndexError",
+    ),
+    "source NaN": (
+        lambda: ag.Problem(LINE, c=ag.Condition(lambda u: u, equals=lambda x: jnp.log(x - 0.5))),
+        r"'c': the source is nan at \(x=",
+    ),
+    "complex source": (lambda: ag.Problem(LINE, c=ag.Condition(lambda u: u, equals=1j)), "source is complex"),
+    "operator NaN": (
+        lambda: ag.Problem(LINE, c=ag.Condition(lambda u: u / LINE.field(lambda x: x), on=LINE.face(x=0))),
+        r"'c' is not finite at \(x=0\)",
+    ),
+    "jnp on a field": (lambda: ag.Problem(LINE, c=ag.Condition(lambda u: jnp.exp(u))), r"'c'.*np.exp\(u\)"),
+    "operator constant": (lambda: ag.Problem(LINE, c=ag.Condition(lambda u: 0.0)), "'c'.*must return a field"),
+    "operator empty": (lambda: ag.Problem(LINE, c=ag.Condition(lambda u: ())), "returned no field"),
+    "operator array": (lambda: ag.Problem(LINE, c=ag.Condition(lambda u: u.map(lambda v: jnp.stack([v, v])))), "tuple"),
+    "operator name": (
+        lambda: ag.Problem(LINE, c=ag.Condition(lambda u, q: u), unknowns=("u", "v")),
+        "'c'.*takes 'q', which is not one of: u, v",
+    ),
+    "several names": (
+        lambda: ag.Problem(LINE, a=ag.Condition(lambda u: u), b=ag.Condition(lambda w: w)),
+        r"several unknowns: 'u' \(in 'a'\), 'w' \(in 'b'\)",
+    ),
+    "operator is no function": (lambda: ag.Condition(3.0), "function of fields"),
+    "weight": (lambda: ag.Condition(lambda u: u, weight=0), "positive number"),
+    "weight infinite": (lambda: ag.Condition(lambda u: u, weight=np.inf), "positive number"),
+    "coefficient": (lambda: ag.Problem(LINE, c=EQUATION, coefficients={"k": np.nan}), "coefficient 'k'"),
+    "coefficient clash": (
+        lambda: ag.Problem(LINE, c=ag.Condition(lambda u: u), unknowns="u", coefficients={"u": 1}),
+        "both an unknown field and a coefficient",
+    ),
+    "unknown kind": (lambda: ag.Problem(LINE, c=EQUATION, unknowns={"u": int}), "float or complex"),
+    "unknown twice": (lambda: ag.Problem(LINE, c=EQUATION, unknowns=("u", "u")), "different names"),
+    "solution axis": (lambda: ag.Problem(LINE, c=ag.Condition(lambda u: u), solution=lambda y: y), "not an axis"),
+    "solution NaN": (
+        lambda: ag.Problem(LINE, c=ag.Condition(lambda u: u), solution=lambda x: x / 0.0 * 0),
+        "the solution 'u'",
+    ),
+    "solution name": (
+        lambda: ag.Problem(LINE, c=ag.Condition(lambda u: u), solution={"v": lambda x: x}),
+        "functions by unknown",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_everything_wrong_is_named_when_the_problem_is_stated(case):
+    mistake, message = MISTAKES[case]
+    with pytest.raises(ag.ProblemError, match=f"(?s){message}"):
+        mistake()
+
+
+def test_singularities_outside_the_points_are_allowed():
+    """u_r / r is fine inside (0, 1), where no point has r = 0."""
+    r = ag.Box(r=(0, 1))
+    ag.Problem(r, c=ag.Condition(lambda u: u.d("r", "r") + u.d("r") / r.coordinate("r")))
+
+
+def test_roots_of_the_unknown_are_allowed():
+    """sqrt(u) is undefined for negative u only; that is the model's business, not the problem's."""
+    ag.Problem(LINE, c=ag.Condition(lambda u: np.sqrt(u) - np.log(u)))

@@ -1,0 +1,153 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import anagram as ag
+from anagram import spectrum
+from anagram.compound import Gram
+from oracles import damped_step, predicted_reduction, truncated_step
+from tolerances import ACCUMULATED, assert_close
+
+RNG = np.random.default_rng(0)
+
+
+def matrix(rows, columns, condition=1e3):
+    """A matrix with singular values spread evenly from 1 to 1/condition."""
+    k = min(rows, columns)
+    u = np.linalg.qr(RNG.normal(size=(rows, k)))[0]
+    v = np.linalg.qr(RNG.normal(size=(columns, k)))[0]
+    return u @ np.diag(np.logspace(0, -np.log10(condition), k)) @ v.T
+
+
+def gram_of(residual, features):
+    return Gram(features.T @ features, features.T @ residual, residual @ residual)
+
+
+def triangle_of(residual, features):
+    r = np.linalg.qr(np.concatenate([features, residual[:, None]], axis=1), mode="r")
+    return np.pad(r, ((0, max(0, r.shape[1] - r.shape[0])), (0, 0)))
+
+
+def every_spectrum(residual, features):
+    residual, features = jnp.asarray(residual), jnp.asarray(features)
+    return {
+        "svd": spectrum.svd(residual, features),
+        "qr": spectrum.from_triangle(jnp.asarray(triangle_of(residual, features)), len(residual)),
+        "eigh": spectrum.eigh(gram_of(residual, features), len(residual)),
+        "lq": spectrum.lq(residual, features),
+        "dual-eigh": spectrum.dual_eigh(residual, features),
+        "cholesky": spectrum.Normal(gram_of(residual, features)),
+        "dual-cholesky": spectrum.DualNormal(features @ features.T, features, residual),
+    }
+
+
+SHAPES = [(30, 12), (12, 30), (15, 15)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_all_factorisations_give_the_same_steps(shape):
+    """Primal and dual, squared or not: one step, to rounding times the condition number squared."""
+    features, residual = matrix(*shape), RNG.normal(size=shape[0])
+    for name, modes in every_spectrum(residual, features).items():
+        for damping in (1e-4, 1e-1, 10.0):
+            step = modes.damped(damping)
+            expected = damped_step(features, residual, damping)
+            assert_close(step.direction, expected, 1e-8, f"{name} damped")
+            assert_close(step.predicted, predicted_reduction(features, residual, expected, damping), 1e-8, name)
+        if "cholesky" in name:
+            continue
+        cutoff = 0.9e-2
+        step = modes.truncated(cutoff)
+        expected, rank = truncated_step(features, residual, cutoff)
+        assert_close(step.direction, expected, 1e-8, f"{name} truncated")
+        assert int(step.rank) == rank
+        assert_close(step.predicted, residual @ residual - np.sum((residual + features @ expected) ** 2), 1e-8, name)
+
+
+@pytest.mark.parametrize("name", ["svd", "qr", "lq"])
+def test_accurate_factorisations_see_small_singular_values(name):
+    """With a condition number of 1e12 a cutoff of 1e-10 means something to SVD and QR, and not to JᵀJ."""
+    features, residual = matrix(25, 10, condition=1e12), RNG.normal(size=25)
+    cutoff = 1e-10
+    expected, rank = truncated_step(features, residual, cutoff)
+    step = every_spectrum(residual, features)[name].truncated(cutoff)
+    assert int(step.rank) == rank
+    assert_close(step.direction, expected, 1e-4)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_rank_deficiency_gives_the_shortest_step(shape):
+    features = matrix(*shape)
+    features[:, 1] = features[:, 0]
+    features[2] = features[3]
+    residual = RNG.normal(size=shape[0])
+    expected = -np.linalg.pinv(features, rcond=1e-10) @ residual
+    rank = np.linalg.matrix_rank(features)
+    for name, modes in every_spectrum(residual, features).items():
+        if "cholesky" not in name:
+            for step in (modes.truncated(0.0), modes.damped(0.0)):
+                assert_close(step.direction, expected, 1e-6, name)
+                assert int(step.rank) == rank, name
+
+
+def test_a_matrix_of_zeros_has_no_step():
+    for name, modes in every_spectrum(np.ones(6), np.zeros((6, 4))).items():
+        steps = [modes.damped(1.0)] + ([] if "cholesky" in name else [modes.truncated(0.0), modes.damped(0.0)])
+        for step in steps:
+            assert_close(step.direction, np.zeros(4))
+            assert_close(step.predicted, 0.0)
+        if "cholesky" not in name:
+            assert int(modes.truncated(0.0).rank) == 0
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_not_finite_stays_visible(bad):
+    features, residual = matrix(9, 5), np.ones(9)
+    features[3, 2] = bad
+    for how in (spectrum.svd, spectrum.lq, spectrum.dual_eigh):
+        assert not np.isfinite(how(jnp.asarray(residual), jnp.asarray(features)).truncated(1e-3).direction).any()
+    residual[0] = bad
+    clean = jnp.asarray(matrix(9, 5))
+    assert not np.isfinite(spectrum.svd(jnp.asarray(residual), clean).truncated(1e-3).direction).any()
+
+
+def test_cholesky_says_that_it_cannot_cut():
+    for name in ("cholesky", "dual-cholesky"):
+        with pytest.raises(ag.SettingError, match="no singular values"):
+            every_spectrum(np.ones(6), matrix(6, 4))[name].truncated(1e-3)
+
+
+@pytest.fixture(scope="module")
+def compound_case():
+    problem = ag.catalogue.problem("heat")
+    model = ag.ParametricModel(problem.asked, ag.MLP(9), 0)
+    return ag.Compound(problem, model, chunk_bytes=20 * 8 * model.parameters), model.theta, problem
+
+
+@pytest.mark.parametrize("points", [8, 3], ids=["more rows", "more parameters"])
+def test_factorise_names_every_form(compound_case, points):
+    compound, theta, problem = compound_case
+    batch = ag.sample(problem, ag.Grid(points))
+    residual, features = compound.features(theta, batch)
+    expected = damped_step(features, residual, 1e-3)
+    for how in ("auto", *spectrum.FACTORISATIONS):
+        modes = jax.jit(lambda t, how=how: spectrum.factorise(how, compound, t, batch))(theta)
+        assert_close(modes.damped(1e-3).direction, expected, ACCUMULATED, how)
+    with pytest.raises(ag.SettingError, match="no factorisation 'lu'"):
+        spectrum.factorise("lu", compound, theta, batch)
+
+
+@pytest.mark.parametrize(("cutoff", "relative"), [(1e-3, True), (1e-9, True), (1e-2, False), (1e-10, False)])
+def test_the_choice_for_a_cutoff_does_not_change_the_step(compound_case, cutoff, relative):
+    """auto may square the matrix, but only where this cannot be seen."""
+    compound, theta, problem = compound_case
+    for points in (8, 3):
+        batch = ag.sample(problem, ag.Grid(points))
+        residual, features = compound.features(theta, batch)
+        absolute = cutoff * np.linalg.norm(features, 2) if relative else cutoff
+        modes = spectrum.factorise_for_cutoff("auto", compound, theta, batch, cutoff, relative)
+        expected, rank = truncated_step(np.asarray(features), np.asarray(residual), absolute)
+        step = modes.truncated(absolute)
+        assert int(step.rank) == rank
+        assert_close(step.direction, expected, 1e-4)
