@@ -6,7 +6,7 @@ import numpy as np
 
 def dense_features(compound, theta, batch):
     """J by differentiating the whole stacked residual at once."""
-    return np.asarray(jax.jacfwd(lambda t: compound.residual(t, batch))(theta))
+    return np.asarray(jax.jit(jax.jacfwd(lambda t: compound.residual(t, batch)))(theta))
 
 
 def truncated_step(features, residual, cutoff):

@@ -40,7 +40,7 @@ def test_the_loss_is_the_papers():
         weights = (np.asarray(cloud.scale) ** 2) / condition.weight
         assert_close(weights.sum(), 1.0)
         total += 0.5 * condition.weight * np.sum(weights * np.array(squares))
-    assert_close(COMPOUND.loss(MODEL.theta, BATCH), total)
+    assert_close(jax.jit(COMPOUND.loss)(MODEL.theta, BATCH), total)
 
 
 def test_equal_weights_give_the_mean_square():
@@ -55,13 +55,13 @@ def test_equal_weights_give_the_mean_square():
 def test_features_agree_with_dense_differentiation(compound):
     residual, features = jax.jit(compound.features)(MODEL.theta, BATCH)
     assert features.shape == (count_rows(BATCH), MODEL.parameters)
-    assert_close(residual, COMPOUND.residual(MODEL.theta, BATCH))
+    assert_close(residual, jax.jit(COMPOUND.residual)(MODEL.theta, BATCH))
     assert_close(features, dense_features(COMPOUND, MODEL.theta, BATCH), ACCUMULATED)
 
 
 @pytest.mark.parametrize("compound", [COMPOUND, TINY_CHUNKS], ids=["whole", "chunks"])
 def test_sums_over_chunks_agree_with_the_whole_matrix(compound):
-    residual, features = COMPOUND.features(MODEL.theta, BATCH)
+    residual, features = jax.jit(COMPOUND.features)(MODEL.theta, BATCH)
     gram = jax.jit(compound.gram)(MODEL.theta, BATCH)
     assert_close(gram.matrix, features.T @ features, ACCUMULATED)
     assert_close(gram.gradient, features.T @ residual, ACCUMULATED)
@@ -73,22 +73,22 @@ def test_sums_over_chunks_agree_with_the_whole_matrix(compound):
 
 
 def test_products_with_the_features():
-    residual, features = COMPOUND.features(MODEL.theta, BATCH)
+    residual, features = jax.jit(COMPOUND.features)(MODEL.theta, BATCH)
     v, w = jnp.asarray(RNG.normal(size=features.shape[1])), jnp.asarray(RNG.normal(size=features.shape[0]))
-    assert_close(COMPOUND.times(MODEL.theta, BATCH, v), features @ v, ACCUMULATED)
-    assert_close(COMPOUND.transposed_times(MODEL.theta, BATCH, w), features.T @ w, ACCUMULATED)
-    assert_close(COMPOUND.gradient(MODEL.theta, BATCH), features.T @ residual, ACCUMULATED)
+    assert_close(jax.jit(COMPOUND.times)(MODEL.theta, BATCH, v), features @ v, ACCUMULATED)
+    assert_close(jax.jit(COMPOUND.transposed_times)(MODEL.theta, BATCH, w), features.T @ w, ACCUMULATED)
+    assert_close(jax.jit(COMPOUND.gradient)(MODEL.theta, BATCH), features.T @ residual, ACCUMULATED)
 
 
 def test_second_derivative_along_a_direction():
     v = jnp.asarray(RNG.normal(size=MODEL.parameters))
-    hessian = jax.jacfwd(jax.jacfwd(lambda t: COMPOUND.residual(t, BATCH)))(MODEL.theta)
-    assert_close(COMPOUND.second(MODEL.theta, BATCH, v), jnp.einsum("spq,p,q->s", hessian, v, v), ACCUMULATED)
+    hessian = jax.jit(jax.jacfwd(jax.jacfwd(lambda t: COMPOUND.residual(t, BATCH))))(MODEL.theta)
+    assert_close(jax.jit(COMPOUND.second)(MODEL.theta, BATCH, v), jnp.einsum("spq,p,q->s", hessian, v, v), ACCUMULATED)
 
 
 def test_unweighted_rows_differ_by_their_scale_alone():
-    residual, features = COMPOUND.features(MODEL.theta, BATCH)
-    plain_residual, plain = COMPOUND.features(MODEL.theta, unweighted(BATCH))
+    residual, features = jax.jit(COMPOUND.features)(MODEL.theta, BATCH)
+    plain_residual, plain = jax.jit(COMPOUND.features)(MODEL.theta, unweighted(BATCH))
     scale = np.concatenate([np.repeat(b.scale, b.source.shape[1]) for b in BATCH.values()])
     assert_close(scale * plain_residual, residual)
     assert_close(scale[:, None] * plain, features)

@@ -129,7 +129,7 @@ def compound_case():
 def test_factorise_names_every_form(compound_case, points):
     compound, theta, problem = compound_case
     batch = ag.sample(problem, ag.Grid(points))
-    residual, features = compound.features(theta, batch)
+    residual, features = jax.jit(compound.features)(theta, batch)
     expected = damped_step(features, residual, 1e-3)
     for how in ("auto", *spectrum.FACTORISATIONS):
         modes = jax.jit(lambda t, how=how: spectrum.factorise(how, compound, t, batch))(theta)
@@ -144,9 +144,11 @@ def test_the_choice_for_a_cutoff_does_not_change_the_step(compound_case, cutoff,
     compound, theta, problem = compound_case
     for points in (8, 3):
         batch = ag.sample(problem, ag.Grid(points))
-        residual, features = compound.features(theta, batch)
+        residual, features = jax.jit(compound.features)(theta, batch)
         absolute = cutoff * np.linalg.norm(features, 2) if relative else cutoff
-        modes = spectrum.factorise_for_cutoff("auto", compound, theta, batch, cutoff, relative)
+        modes = jax.jit(
+            lambda t, batch=batch: spectrum.factorise_for_cutoff("auto", compound, t, batch, cutoff, relative)
+        )(theta)
         expected, rank = truncated_step(np.asarray(features), np.asarray(residual), absolute)
         step = modes.truncated(absolute)
         assert int(step.rank) == rank

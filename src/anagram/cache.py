@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,13 +24,10 @@ def cached_arrays(name: str, compute: Callable[[], dict[str, np.ndarray]]) -> di
     """Arrays from the cache, or computed and put there; a cache that cannot be used is done without."""
     path = cache_folder() / f"{name}.npz"
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             return dict(stored)
-    except (OSError, ValueError, EOFError, KeyError):
-        pass
-    except Exception as error:  # a damaged zip archive raises its own kind of error
-        if type(error).__name__ not in ("BadZipFile", "error"):
-            raise
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error):
+        pass  # absent or damaged: it is computed anew
     arrays = compute()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

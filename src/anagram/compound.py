@@ -116,10 +116,8 @@ class Compound:
 
     def triangle(self, theta: Theta, batch: Batch) -> Float[Array, "params1 params1"]:
         """The triangular factor of [J r], chunk by chunk; its last column is Qᵀr and Q is never formed."""
-        if self._fits(theta, batch):
-            rows, jacobian = self.features(theta, batch)
-            stacked = jnp.concatenate([jacobian, rows[:, None]], axis=1)
-            return _square(jnp.linalg.qr(stacked, mode="r"))
+        if self.fits(theta, batch):
+            return triangle_of(*self.features(theta, batch))
 
         def add(factor: Array, rows: Array, jacobian: Array) -> Array:
             stacked = jnp.concatenate([jacobian, rows[:, None]], axis=1)
@@ -131,7 +129,8 @@ class Compound:
         # JAX sorts the keys of dictionaries that pass through jit: rows keep the order of the conditions.
         return [(key, batch[key]) for key in self.problem.conditions]
 
-    def _fits(self, theta: Theta, batch: Batch) -> bool:
+    def fits(self, theta: Theta, batch: Batch) -> bool:
+        """Whether J is small enough to be held as a whole."""
         return all(len(part.x) <= self._chunk(part, theta.size) for part in batch.values())
 
     def _chunk(self, part: ConditionBatch, columns: int) -> int:
@@ -170,7 +169,11 @@ def _in_chunks(part: ConditionBatch, size: int) -> ConditionBatch:
     return jax.tree.map(lambda a: a.reshape(-1, size, *a.shape[1:]), filled)
 
 
-def _square(factor: Float[Array, "rows cols"]) -> Float[Array, "cols cols"]:
+def triangle_of(
+    residual: Float[Array, " rows"], features: Float[Array, "rows params"]
+) -> Float[Array, "params1 params1"]:
+    """The triangular factor of [J r]."""
+    factor = jnp.linalg.qr(jnp.concatenate([features, residual[:, None]], axis=1), mode="r")
     # Fewer rows than columns: rows of zeros complete the factor.
     missing = factor.shape[1] - factor.shape[0]
     return jnp.pad(factor, ((0, max(missing, 0)), (0, 0)))

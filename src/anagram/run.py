@@ -65,6 +65,7 @@ def solve(
     seconds: float | None = None,
     tol: float | None = None,
     seed: int = 0,
+    start: Solution | None = None,
     patience: int = 100,
     progress: bool = True,
     monitors: Sequence[Monitor] = (),
@@ -81,6 +82,7 @@ def solve(
         seconds: the largest training time, compilation not counted.
         tol: stop when the root mean square residual on fresh points is this small.
         seed: for the model's first parameters and for random points.
+        start: a solution of the same model to go on from, in place of fresh parameters.
         patience: stop after this many steps without progress.
         progress: show a progress bar (plain lines where the output is no terminal).
         monitors: functions called with the record of every block.
@@ -89,9 +91,9 @@ def solve(
     What is left out comes from ``problem.setting`` or from defaults. Ctrl-C stops after the current block
     and returns what was reached.
     """
-    setting = _complete(problem, model, method, points, steps, options)
+    setting = _complete(problem, model if start is None else start.model.spec, method, points, steps, options)
     budget = Budget(setting.steps, seconds, tol, patience)
-    trainer = Trainer(problem, setting, seed)
+    trainer = Trainer(problem, setting, seed, start)
     watchers = list(monitors)
     if progress:
         from anagram.report.progress import Progress
@@ -118,12 +120,14 @@ def _complete(problem: Problem, model: Any, method: Any, points: Any, steps: Any
 class Trainer:
     """One run: model, batch, method and judge, and the compiled functions that work on them."""
 
-    def __init__(self, problem: Problem, setting: Setting, seed: int) -> None:
+    def __init__(self, problem: Problem, setting: Setting, seed: int, start: Solution | None = None) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
             raise SettingError(f"the seed must be a whole number that is not negative, not {seed!r}")
         self.problem, self.setting, self.seed = problem, setting, int(seed)
         self.method = setting.make_method()
         self.model = ParametricModel(problem.asked, setting.model, self.seed)
+        if start is not None:
+            self.model.adopt(start.theta)
         self.compound = Compound(problem, self.model)
         points = default_points(problem, self.model.parameters) if setting.points is None else setting.points
         self.batch = sample(problem, points, seed=self.seed)

@@ -17,8 +17,8 @@ MODEL_KEYS = {"width", "widths", "depth", "activation", "init", "scale", "order"
 class Setting:
     """A way to solve a problem; the catalogue has two for each of its own, the paper's and a good one."""
 
-    model: Any = field(default_factory=lambda: MLP(20, 20, init="frequency"))
-    method: str | Method = "anagram"
+    model: Any = field(default_factory=lambda: MLP(20, 20))
+    method: str | Method = "auto"
     options: Mapping[str, Any] = field(default_factory=dict)
     points: Any = None
     steps: int = 500
@@ -69,18 +69,14 @@ def _changed_model(model: Any, changes: Mapping[str, Any]) -> ModelSpec:
             "options of the model can be changed only for recipes such as MLP(32), not for a ready module"
         )
     changes = dict(changes)
-    kinds: dict[str, tuple[type[ModelSpec], dict[str, Any]]] = {
-        "mlp": (MLP, {"widths": [32]}),
-        "fourier": (Fourier, {"order": 8}),
-        "polynomial": (Polynomial, {"degree": 12}),
-    }
+    kinds: dict[str, ModelSpec] = {"mlp": MLP(20, 20), "fourier": Fourier(8), "polynomial": Polynomial(12)}
     kind, options = type(model), model.options()
     if "model" in changes:
         name = str(changes.pop("model")).lower()
         if name not in kinds:
             raise SettingError(f"there is no model '{name}'; choose from {', '.join(kinds)}")
-        if kinds[name][0] is not kind:
-            kind, options = kinds[name]
+        if type(kinds[name]) is not kind:
+            kind, options = type(kinds[name]), kinds[name].options()
     if kind is MLP:
         widths = changes.pop("widths", options["widths"])
         widths = [widths] if isinstance(widths, int) else list(widths)

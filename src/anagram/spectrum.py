@@ -22,7 +22,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from anagram.batch import Batch, count_rows
-from anagram.compound import Compound, Gram
+from anagram.compound import Compound, Gram, triangle_of
 from anagram.errors import SettingError
 
 # Eigenvalues of JᵀJ are wrong by a few eps·σ_max²; singular values above this fraction of σ_max are
@@ -56,6 +56,10 @@ class Spectrum(eqx.Module):
     def damped(self, damping: Float[Array, ""] | float) -> Step:
         """The step for the damping λ."""
 
+    @abc.abstractmethod
+    def solve(self, vector: Float[Array, " params"], damping: Float[Array, ""] | float) -> Float[Array, " params"]:
+        """(JᵀJ + λI)⁻¹ of a vector of the row space of J, for λ > 0."""
+
 
 class Modes(Spectrum):
     """Singular values σ and, mode by mode, what the steps are made of: p = −Σ_i source_i/(σ_i² + λ) · lift_i.
@@ -80,6 +84,12 @@ class Modes(Spectrum):
     def damped(self, damping: Float[Array, ""] | float) -> Step:
         # Without damping, modes below the floor are unused: that is the pseudo-inverse, the limit λ → 0.
         return self._step(damping, (self.sigma > self.floor) | (jnp.asarray(damping) > 0))
+
+    def solve(self, vector: Float[Array, " params"], damping: Float[Array, ""] | float) -> Float[Array, " params"]:
+        # The rows of `lift` are v_i or σ_i v_i; their own lengths tell which.
+        lengths = jnp.sum(self.lift**2, axis=1)
+        scale = jnp.where(lengths > 0, lengths, 1.0) * (self.sigma**2 + damping)
+        return (self.lift @ vector / scale) @ self.lift
 
     def _step(self, damping: Float[Array, ""] | float, keep: Array) -> Step:
         square = self.sigma**2
@@ -110,6 +120,9 @@ class Normal(Spectrum):
         predicted = damping * direction @ direction - self.gram.gradient @ direction
         return Step(direction, jnp.asarray(size), predicted)
 
+    def solve(self, vector: Float[Array, " params"], damping: Float[Array, ""] | float) -> Float[Array, " params"]:
+        return jnp.linalg.solve(self.gram.matrix + damping * jnp.eye(vector.size), vector)
+
 
 class DualNormal(Spectrum):
     """The dual form p = −Jᵀ(JJᵀ + λI)⁻¹ r, of size S×S, solved by Cholesky for each damping."""
@@ -132,12 +145,22 @@ class DualNormal(Spectrum):
         predicted = damping * direction @ direction - self.residual @ (self.features @ direction)
         return Step(direction, jnp.asarray(size), predicted)
 
+    def solve(self, vector: Float[Array, " params"], damping: Float[Array, ""] | float) -> Float[Array, " params"]:
+        # Woodbury: (JᵀJ + λI)⁻¹ = (I − Jᵀ(JJᵀ + λI)⁻¹J)/λ.
+        shifted = self.kernel + damping * jnp.eye(self.residual.size)
+        return (vector - self.features.T @ jnp.linalg.solve(shifted, self.features @ vector)) / damping
+
 
 # -- factorisations ---------------------------------------------------------------------------------------
 def svd(residual: Float[Array, " rows"], features: Float[Array, "rows params"]) -> Modes:
     """The singular value decomposition of J itself: the plain one, and the oracle of the others."""
     u, sigma, vt = jnp.linalg.svd(features, full_matrices=False)
     return _primal(sigma, sigma * (u.T @ residual), vt, max(features.shape))
+
+
+def qr(residual: Float[Array, " rows"], features: Float[Array, "rows params"]) -> Modes:
+    """QR of [J r], then the SVD of its triangular factor."""
+    return from_triangle(triangle_of(residual, features), len(residual))
 
 
 def from_triangle(triangle: Float[Array, "params1 params1"], rows: int) -> Modes:
@@ -205,8 +228,8 @@ def factorise_for_cutoff(
 ) -> Spectrum:
     """Like `factorise`, but ``auto`` may square the matrix where singular values at the cutoff survive it.
 
-    For a relative cutoff this is known beforehand; for an absolute one it is decided at every step, from the
-    trace of JᵀJ, which is at least σ_max².
+    For a relative cutoff this is known beforehand; for an absolute one it is decided at every step, from
+    ‖J‖_F² = tr JᵀJ, which is at least σ_max².
     """
     rows = count_rows(batch)
     if how != "auto":
@@ -217,11 +240,19 @@ def factorise_for_cutoff(
         return factorise("auto", compound, theta, batch)
     if rows < theta.size:
         return factorise("auto", compound, theta, batch)
-    gram = compound.gram(theta, batch)
+    if not compound.fits(theta, batch):
+        gram = compound.gram(theta, batch)
+        return jax.lax.cond(
+            cutoff**2 >= SQUARE_RESOLVES**2 * jnp.trace(gram.matrix),
+            lambda: eigh(gram, rows),
+            lambda: factorise("auto", compound, theta, batch),
+        )
+    residual, features = compound.features(theta, batch)
+    accurate = svd if choose("auto", rows, theta.size) == "svd" else qr
     return jax.lax.cond(
-        cutoff**2 >= SQUARE_RESOLVES**2 * jnp.trace(gram.matrix),
-        lambda: eigh(gram, rows),
-        lambda: factorise("auto", compound, theta, batch),
+        cutoff**2 >= SQUARE_RESOLVES**2 * jnp.sum(features**2),
+        lambda: eigh(Gram(features.T @ features, features.T @ residual, residual @ residual), rows),
+        lambda: accurate(residual, features),
     )
 
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from anagram.catalogue.entry import Entry
 from anagram.catalogue.references.allen_cahn import AllenCahnReference
 from anagram.condition import Condition
-from anagram.domains import Box, Grid
+from anagram.domains import Box, GaussLegendre, Grid
 from anagram.models import MLP
 from anagram.problem import Problem
 from anagram.setting import Setting
@@ -29,13 +29,9 @@ ENTRY = Entry(
     title="Allen–Cahn 1+1D",
     equation="u_t = 10⁻³ u_xx + 5(u − u³) on [0,1]×[−1,1]",
     state=state,
-    default=Setting(
-        model=MLP(20, 20, 20, init="frequency"),
-        points=Grid(t=50, x=80),
-        steps=400,
-        options={"cutoff": 1e-6, "factorisation": "eigh"},
-    ),
+    default=Setting(model=MLP(20, 20, 20), points=GaussLegendre(t=50, x=120), steps=300),
     paper=Setting(
+        method="anagram",
         model=MLP(20, 20, 20, init="small", scale=False),
         options={"cutoff": 5e-7, "relative": True, "rows": "paper", "search": "full"},
         points=Grid(30),

@@ -49,12 +49,12 @@ ENTRY = Entry(
     equation="u_t + u u_x = ν u_xx on [0,1]×[−1,1]",
     state=state,
     default=Setting(
-        model=MLP(20, 20, 20, init="frequency"),
-        points={"equation": shock_grid(50, 80), "initial": 100, "walls": 100},
-        steps=400,
-        options={"cutoff": 1e-6, "factorisation": "eigh"},
+        model=MLP(20, 20, 20),
+        points={"equation": shock_grid(50, 100), "initial": Grid(100), "walls": Grid(100)},
+        steps=300,
     ),
     paper=Setting(
+        method="anagram",
         model=MLP(32, 32, 32, init="small", scale=False),
         # J would take a gigabyte at every step: the Gram matrix is summed chunk by chunk.
         options={"cutoff": 5e-7, "relative": True, "rows": "paper", "search": "full", "factorisation": "eigh"},

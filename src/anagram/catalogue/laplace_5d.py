@@ -35,13 +35,9 @@ ENTRY = Entry(
     title="Laplace 5D",
     equation="Δu = −π² Σ sin πx_k on [0,1]⁵",
     state=state,
-    default=Setting(
-        model=MLP(64, init="frequency"),
-        points={"equation": Sobol(4000), "walls": Sobol(1000)},
-        steps=200,
-        options={"cutoff": 1e-7, "factorisation": "eigh"},
-    ),
+    default=Setting(model=MLP(64), points={"equation": Sobol(4000), "walls": Sobol(2000)}, steps=300),
     paper=Setting(
+        method="anagram",
         model=MLP(64, init="small", scale=False),
         options={"cutoff": 5e-7, "relative": True, "rows": "paper", "search": "full"},
         points={"equation": Uniform(4000), "walls": Uniform(500)},

@@ -6,11 +6,12 @@ from typing import Any
 
 from anagram.errors import SettingError
 from anagram.methods.anagram import Anagram
+from anagram.methods.auto import Auto
 from anagram.methods.base import Method, State
 
-METHODS: dict[str, type[Method]] = {"anagram": Anagram}
+METHODS: dict[str, type[Method]] = {"auto": Auto, "anagram": Anagram}
 
-__all__ = ["METHODS", "Anagram", "Method", "State", "make_method"]
+__all__ = ["METHODS", "Anagram", "Auto", "Method", "State", "make_method"]
 
 
 def make_method(method: str | Method, **options: Any) -> Method:

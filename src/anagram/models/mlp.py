@@ -26,7 +26,7 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "gaussian": lambda x: jnp.exp(-(x**2)),
 }
 
-INITIALISATIONS = ("glorot", "lecun", "frequency", "small")
+INITIALISATIONS = ("lecun", "glorot", "frequency", "small")
 
 
 class Network(eqx.Module):
@@ -52,14 +52,14 @@ class MLP(ModelSpec):
     Args:
         widths: the width of every hidden layer.
         activation: a smooth one: tanh, sin, gelu, silu, softplus, sigmoid, gaussian.
-        init: ``glorot`` (normal, zero biases; the paper's text), ``lecun`` (normal, zero biases),
+        init: ``lecun`` (normal, zero biases), ``glorot`` (normal, zero biases; the paper's text),
             ``frequency`` (first layer 2·N(0, 1/fan_in) with biases uniform in ±2, so that the first
             features differ over the domain), ``small`` (0.1·N(0, 1) for weights and biases; the code of the
             paper's authors).
         scale: map the domain to [−1, 1] on every axis before the first layer.
     """
 
-    def __init__(self, *widths: int, activation: str = "tanh", init: str = "glorot", scale: bool = True) -> None:
+    def __init__(self, *widths: int, activation: str = "tanh", init: str = "lecun", scale: bool = True) -> None:
         if len(widths) == 1 and isinstance(widths[0], tuple | list):
             widths = tuple(widths[0])
         for width in widths:

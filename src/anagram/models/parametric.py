@@ -81,6 +81,13 @@ class ParametricModel:
         """The learned coefficients."""
         return {name: float(value) for name, value in self._unravel(theta)["coefficients"].items()}
 
+    def adopt(self, theta: Any) -> None:
+        """Take other first parameters, of a model of the same kind."""
+        theta = jnp.asarray(theta, dtype=float)
+        if theta.shape != self.theta.shape:
+            raise SettingError(f"the model has {self.parameters} parameters, the ones to start from are {theta.size}")
+        self.theta = theta
+
     def module(self, theta: Float[Array, " params"]) -> Any:
         """The equinox module with these parameters."""
         return eqx.combine(self._unravel(theta)["model"], self._static)
@@ -103,9 +110,11 @@ class ParametricModel:
 
 
 def _component(module: Callable[[Array], Array], offset: int, is_complex: bool) -> Callable[[Array], Array]:
-    if is_complex:
-        return lambda x: jax.lax.complex(jnp.ravel(module(x))[offset], jnp.ravel(module(x))[offset + 1])
-    return lambda x: jnp.ravel(module(x))[offset]
+    def value(x: Array) -> Array:
+        values = jnp.ravel(module(x))
+        return jax.lax.complex(values[offset], values[offset + 1]) if is_complex else values[offset]
+
+    return value
 
 
 def _build(asked: Unknowns, model: ModelLike, key: jax.Array) -> Any:

@@ -1,0 +1,135 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import anagram as ag
+from anagram.methods import Auto
+from anagram.methods.edge import Trial, find_edge
+from oracles import damped_step, predicted_reduction
+from tolerances import assert_close
+
+
+def staircase(ratio_of, length_of=lambda damping: 1.0):
+    """Trials whose ratio and length are known functions of the damping."""
+
+    def attempt(damping):
+        one = jnp.ones(())
+        return Trial(damping[None], one, one * length_of(damping), one * ratio_of(damping), one * 0)
+
+    return attempt
+
+
+@pytest.mark.parametrize("start", [1e-6, 1e-2, 1.0, 1e3])
+@pytest.mark.parametrize("edge", [1e-4, 0.3, 20.0])
+def test_the_edge_is_found_from_anywhere(start, edge):
+    """ρ(λ) = λ/(λ + edge·c) crosses ρ* exactly at λ = edge."""
+    target = 0.075
+    ratio = lambda damping: damping / (damping + edge * (1 - target) / target)
+    found = find_edge(
+        staircase(ratio), jnp.asarray(start), target, jnp.asarray(10.0), smallest=jnp.asarray(1e-30), most=40
+    )
+    assert bool(found.found)
+    assert_close(found.damping, edge, 0.06)
+    assert float(found.trial.ratio) >= target
+    assert_close(found.trial.theta[0], found.damping)
+
+
+def test_few_trials_suffice_near_the_edge():
+    ratio = lambda damping: damping / (damping + 1.0)
+    found = find_edge(staircase(ratio), jnp.asarray(0.11), 0.075, jnp.asarray(10.0), smallest=jnp.asarray(1e-30))
+    assert int(found.trials) <= 6
+    assert_close(found.damping, 0.075 / 0.925, 0.06)
+
+
+def test_the_length_of_a_step_is_bounded():
+    found = find_edge(
+        staircase(lambda d: 1.0, lambda d: 1 / d),
+        jnp.asarray(1.0),
+        0.075,
+        jnp.asarray(5.0),
+        smallest=jnp.asarray(1e-30),
+    )
+    assert 1 / 5 <= float(found.damping) <= 1.06 / 5
+
+
+def test_hopeless_and_unbounded_searches_end():
+    nothing = find_edge(
+        staircase(lambda d: -jnp.inf), jnp.asarray(1.0), 0.1, jnp.asarray(5.0), smallest=jnp.asarray(1e-9)
+    )
+    assert not bool(nothing.found)
+    assert int(nothing.trials) == 14
+    assert float(nothing.damping) > 1.0
+    all_good = find_edge(staircase(lambda d: 1.0), jnp.asarray(1.0), 0.1, jnp.asarray(5.0), smallest=jnp.asarray(1e-3))
+    assert_close(all_good.damping, 1e-3)
+    not_a_number = find_edge(
+        staircase(lambda d: jnp.where(d < 1.0, jnp.nan, 1.0)),
+        jnp.asarray(0.01),
+        0.1,
+        jnp.asarray(5.0),
+        smallest=jnp.asarray(1e-9),
+    )
+    assert_close(not_a_number.damping, 1.0, 0.06)
+
+
+def one_step(method, points=ag.Grid(10)):
+    problem = ag.catalogue.problem("heat")
+    model = ag.ParametricModel(problem.asked, ag.MLP(8), 0)
+    compound, batch = ag.Compound(problem, model), ag.sample(problem, points)
+    before = jax.jit(lambda t: method.init(compound, t, batch))(model.theta)
+    after, info = jax.jit(lambda s: method.step(compound, s, batch))(before)
+    return compound, batch, before, after, info
+
+
+@pytest.mark.parametrize("squared_until", [0.0, 1e9], ids=["JᵀJ", "QR"])
+def test_a_step_is_the_damped_step_of_its_damping(squared_until):
+    compound, batch, before, after, info = one_step(Auto(squared_until=squared_until))
+    residual, features = (np.asarray(a) for a in jax.jit(compound.features)(before.theta, batch))
+    expected = damped_step(features, residual, float(info["damping"]))
+    assert_close(after.theta - before.theta, expected, 1e-6)
+    promised = predicted_reduction(features, residual, expected, float(info["damping"]))
+    assert_close(info["ratio"], 2 * (before.loss - after.loss) / promised, 1e-6)
+    assert float(info["ratio"]) >= 0.075 or float(info["step_norm"]) > 2.8
+
+
+def test_both_factorisations_walk_the_same_way():
+    squared, plain = one_step(Auto(squared_until=0.0)), one_step(Auto(squared_until=1e9))
+    assert_close(squared[3].theta, plain[3].theta, 1e-6)
+
+
+def test_acceleration_is_the_second_order_term():
+    compound, batch, before, after, info = one_step(Auto(acceleration=1e9))
+    damping = float(info["damping"])
+    residual, features = (np.asarray(a) for a in jax.jit(compound.features)(before.theta, batch))
+    p = damped_step(features, residual, damping)
+    bend = damped_step(features, np.asarray(jax.jit(compound.second)(before.theta, batch, jnp.asarray(p))), damping)
+    assert_close(after.theta - before.theta, p + bend / 2, 1e-6)
+    assert_close(info["acceleration"], 2 * np.linalg.norm(bend) / np.linalg.norm(p), 1e-6)
+
+
+def test_the_loss_never_rises_and_rounding_is_reached():
+    """A quick form of what the benchmark shows: the paper's problem and network, to 1e-12."""
+    problem = ag.catalogue.problem("laplace-2d", paper=True)
+    solution = ag.solve(problem, ag.MLP(32, scale=False), "auto", steps=400, progress=False)
+    losses = solution.history.steps["loss"]
+    assert np.all(np.diff(losses) <= 0)
+    assert solution.l2_error < 1e-11
+    assert solution.stopped_because.startswith("converged")
+
+
+def test_a_linear_problem_needs_few_steps():
+    line = ag.Box(x=(0, 1))
+    problem = ag.Problem(
+        line,
+        equation=ag.Condition(lambda u: u.d("x", "x"), equals=2.0),
+        ends=ag.Condition(lambda u: u, on=line.faces("x")),
+        solution=lambda x: x * (x - 1),
+    )
+    solution = ag.solve(problem, ag.Polynomial(6), points=ag.Grid(20), steps=60, progress=False)
+    assert solution.l2_error < 1e-12
+
+
+@pytest.mark.parametrize("options", [{"ratio": 0}, {"end_ratio": 1.5}, {"growth": 0.5}, {"precision": "fine"}])
+def test_mistakes_with_options(options):
+    with pytest.raises(ag.SettingError, match=f"{next(iter(options))} must lie between"):
+        Auto(**options)

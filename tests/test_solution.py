@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+
+import anagram as ag
+from tolerances import assert_close
+
+
+def test_calling_by_position_name_and_array(quick_solution):
+    one = quick_solution(0.5, 0.25)
+    assert one.shape == ()
+    assert_close(quick_solution(x=0.25, t=0.5), one)
+    t, x = np.linspace(0, 1, 5)[:, None], np.linspace(0, 1, 7)
+    grid = quick_solution(t, x)
+    assert grid.shape == (5, 7)
+    assert_close(quick_solution(t=0.5, x=x), grid[2])
+    points = np.stack(np.broadcast_arrays(t, x), axis=-1)
+    assert_close(quick_solution(points), grid)
+    assert_close(quick_solution(np.array([0.5, 0.25])), one)
+
+
+def test_operators_of_the_solution(quick_solution):
+    x, h = 0.4, 1e-5
+    slope = quick_solution.evaluate(lambda u: u.d("x"), 0.5, x)
+    assert_close(slope, (quick_solution(0.5, x + h) - quick_solution(0.5, x - h)) / (2 * h), 1e-6)
+    u_t, u_xx = quick_solution.evaluate(lambda u: (u.d("t"), u.d("x", "x")), t=0.5, x=np.array([0.1, 0.2]))
+    residual = quick_solution.residual("equation", np.array([[0.5, 0.1], [0.5, 0.2]]))
+    assert_close(residual, np.abs(u_t - 0.25 * u_xx))
+
+
+def test_many_points_are_evaluated_in_chunks(quick_solution, monkeypatch):
+    x = np.random.default_rng(0).uniform(size=(1000, 2))
+    whole = quick_solution(x)
+    monkeypatch.setattr("anagram.solution.CHUNK", 300)
+    assert_close(quick_solution(x), whole)
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [lambda s: s(0.5), lambda s: s(t=0.5), lambda s: s(t=0.5, y=1.0), lambda s: s(np.ones((4, 3))), lambda s: s["v"]],
+)
+def test_mistakes_are_named(quick_solution, mistake):
+    with pytest.raises(ag.ProblemError, match="coordinates t, x|columns|no unknown 'v'"):
+        mistake(quick_solution)
+
+
+def test_it_says_what_it_is(quick_solution):
+    assert "heat: 12 steps" in repr(quick_solution)
