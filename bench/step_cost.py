@@ -100,7 +100,10 @@ def agreement(name, steps):
     def both(state):
         after, info = method.step(compound, state, batch)
         d = jnp.where(info["step_length"] > 0, (after.theta - state.theta) / info["step_length"], 0.0)
-        along = lambda eta: compound.loss(state.theta + eta * d, batch)
+
+        def along(eta):
+            return compound.loss(state.theta + eta * d, batch)
+
         return after, full_grid(along, state.loss)[0] == refined_grid(along, state.loss)[0]
 
     state, same = method.init(compound, model.theta, batch), []
@@ -116,9 +119,8 @@ def main():
     parser.add_argument("--steps", type=int, default=30)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ag.PointsWarning)
-    print(
-        f"{'problem':12} {'plain ms':>9} {'ours ms':>9} {'ratio':>6} {'refined ms':>11} {'ratio':>6} {'same length':>12}"
-    )
+    columns = f"{'plain ms':>9} {'ours ms':>9} {'ratio':>6} {'refined ms':>11} {'ratio':>6} {'same length':>12}"
+    print(f"{'problem':12} {columns}")
     for name in arguments.problems:
         t = measure(name, arguments.steps)
         same = agreement(name, arguments.steps)
