@@ -83,11 +83,15 @@ WRONG = {
     "nu": (["solve", "burgers", "--set", "nu=0"], "viscosity"),
     "file": (["solve", "nothing.py"], "no file 'nothing.py'"),
     "folder": (["solve", "heat", "--out", "taken"], "cannot write to the folder"),
+    "json folder": (["solve", "heat", "--json", "."], "--json needs the name of a file"),
+    "widths": (["solve", "heat", "--set", "widths=1.5"], "positive whole numbers"),
+    "relative": (["solve", "heat", "--method", "anagram", "--set", "relative=no"], "true or false"),
+    "end_at": (["solve", "heat", "--set", "end_at=abc"], "not negative"),
     "paper file": (["solve", "good.py", "--paper"], "--paper"),
     "attribute": (["solve", "good.py:other"], "no problem named 'other'; it has problem, broken"),
-    "syntax": (["solve", "bad.py"], "bad.py"),
+    "syntax": (["solve", "bad.py"], "failed at line 1: SyntaxError"),
     "no problem": (["solve", "empty.py"], "it defines none"),
-    "raises": (["solve", "raises.py"], "raises.py:2: ZeroDivisionError"),
+    "raises": (["solve", "raises.py"], "'raises.py' failed at line 2: ZeroDivisionError"),
 }
 
 

@@ -92,6 +92,15 @@ def test_primitives_without_a_taylor_rule_fall_back():
     assert_close(u.d("x", "x", "x").at(jnp.array([2.0])), jax.scipy.special.polygamma(2, 2.0), 1e-10)
 
 
+@pytest.mark.parametrize("activation", ["softplus", "silu", "sigmoid", "gaussian", "sin"])
+def test_every_activation_has_high_derivatives(activation):
+    from anagram.models.mlp import ACTIVATIONS
+
+    u = Field(lambda p: ACTIVATIONS[activation](p[0]), Frame(("x",)))
+    nested = u.d("x").d("x").d("x")
+    assert_close(u.d("x", "x", "x").at(jnp.array([0.4])), nested.at(jnp.array([0.4])), 1e-10)
+
+
 def test_vector_calculus():
     u = wave(SPACE)
     x, y = 0.3, -0.7
@@ -139,6 +148,7 @@ def test_calling_by_position_and_by_name():
         (lambda u: ag.divergence((u, u), "x"), "needs 1 fields, 2 were given"),
         (lambda u: ag.divergence(()), "none was given"),
         (lambda u: 1 if u else 0, "no truth value"),
+        (lambda u: u > 0, "no truth value"),
         (lambda u: list(u), "cannot be unpacked"),
     ],
 )

@@ -52,6 +52,13 @@ def test_modules_of_ones_own_are_given_back_at_loading(tmp_path, heat):
     assert_close(ag.load(tmp_path, model=module)(0.5, 0.5), solution(0.5, 0.5), 0.0)
 
 
+def test_a_problem_given_to_load_must_fit(quick_solution, tmp_path):
+    quick_solution.save(tmp_path)
+    other = ag.Problem(ag.Box(x=(0, 1)), c=ag.Condition(lambda u: u))
+    with pytest.raises(ag.FileError, match="another one"):
+        ag.load(tmp_path, problem=other)
+
+
 def damage(folder, name, text):
     path = folder / name
     if text is None:
@@ -75,7 +82,7 @@ def test_files_that_do_not_belong_together(quick_solution, heat, tmp_path):
     quick_solution.save(tmp_path)
     other = ag.solve(heat, ag.MLP(5), points=ag.Grid(8), steps=1, progress=False).save(tmp_path / "other")
     (other / "solution.safetensors").replace(tmp_path / "solution.safetensors")
-    with pytest.raises(ag.FileError, match="does not fit the model"):
+    with pytest.raises(ag.FileError, match="its model has 33 parameters, 'solution.safetensors' holds 21"):
         ag.load(tmp_path)
 
 
@@ -88,10 +95,23 @@ def test_hostile_records_run_nothing(quick_solution, tmp_path):
         {"unknowns": {"axes": {"t": [0, "x"]}, "fields": {}, "coefficients": {}}},
         {"origin": {"catalogue": "heat", "parameters": {"nonsense": 1}}},
         {"summary": 3},
+        {"summary": {}},
+        {"model": {"kind": "Fourier", "order": 10**6}},
+        {"model": {"kind": "MLP", "widths": [20000, 20000]}},
     ):
         (tmp_path / "run.json").write_text(json.dumps(record | change))
         with pytest.raises(ag.FileError):
             ag.load(tmp_path)
+
+
+def test_deep_or_foreign_json(quick_solution, tmp_path):
+    quick_solution.save(tmp_path)
+    (tmp_path / "metrics.jsonl").write_text("3\n")
+    with pytest.raises(ag.FileError, match=r"metrics\.jsonl.*not records"):
+        ag.load(tmp_path)
+    (tmp_path / "run.json").write_text("[" * 200_000)
+    with pytest.raises(ag.FileError, match="cannot read"):
+        ag.load(tmp_path)
 
 
 def test_a_folder_that_cannot_be_written(quick_solution, tmp_path):

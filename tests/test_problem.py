@@ -58,6 +58,23 @@ def test_exact_solutions():
     assert ag.Problem(LINE, c=ag.Condition(lambda u: u)).exact(np.zeros((1, 1))) is None
 
 
+def test_references_are_checked_when_used():
+    problem = ag.Problem(LINE, c=ag.Condition(lambda u: u), reference=lambda x: x)
+    with pytest.raises(ag.ProblemError, match=r"3 values at 3 points, it gave the shape \(3, 1\)"):
+        problem.exact(np.zeros((3, 1)))
+    problem = ag.Problem(LINE, c=ag.Condition(lambda u: u), reference=lambda x: x[:, 0] / 0)
+    with pytest.raises(ag.ProblemError, match="known solution 'u' is nan"), np.errstate(all="ignore"):
+        problem.exact(np.zeros((3, 1)))
+
+
+def test_sources_undefined_at_an_end_are_found_when_points_meet_it():
+    condition = ag.Condition(lambda u: u, on=SQUARE.face(t=0), equals=lambda x: jnp.log(1 + x))
+    problem = ag.Problem(SQUARE, start=condition)
+    ag.sample(problem, ag.GaussLegendre(8))
+    with pytest.raises(ag.ProblemError, match=r"'start': the source is -inf at \(t=0, x=-1\)"):
+        ag.sample(problem, ag.Grid(8))
+
+
 def test_variable_coefficients_and_functions_of_fields():
     x = LINE.coordinate("x")
     k = LINE.field(lambda x: 1 + x**2)
@@ -76,7 +93,10 @@ MISTAKES = {
     "laplacian": (lambda: ag.Problem(SQUARE, heat=ag.Condition(lambda u: u.laplacian())), "'heat'.*time 't'"),
     "face": (lambda: ag.Problem(SQUARE, c=ag.Condition(lambda u: u, on=SQUARE.face(t=0.5))), "no face t=0.5"),
     "region": (lambda: ag.Condition(lambda u: u, on="boundary"), "on= needs a region"),
-    "other domain": (lambda: ag.Problem(SQUARE, c=ag.Condition(lambda u: u, on=LINE.faces("x"))), "'c' holds on"),
+    "other domain": (
+        lambda: ag.Problem(SQUARE, c=ag.Condition(lambda u: u, on=LINE.faces("x"))),
+        "'c' holds on.*no part",
+    ),
     "twice": (lambda: ag.Problem(SQUARE, {"c": EQUATION}, c=EQUATION), "two conditions have the name 'c'"),
     "normal inside": (
         lambda: ag.Problem(SQUARE, c=ag.Condition(lambda u: u.normal_derivative())),
@@ -137,9 +157,18 @@ MISTAKES = {
     "unknown kind": (lambda: ag.Problem(LINE, c=EQUATION, unknowns={"u": int}), "float or complex"),
     "unknown twice": (lambda: ag.Problem(LINE, c=EQUATION, unknowns=("u", "u")), "different names"),
     "solution axis": (lambda: ag.Problem(LINE, c=ag.Condition(lambda u: u), solution=lambda y: y), "not an axis"),
+    "region outside": (
+        lambda: ag.Problem(LINE, c=ag.Condition(lambda u: u, on=ag.Box(x=(0, 7)).face(x=7))),
+        r"'c' holds on face\(x=7\), which is no part of Box\(x=\(0, 1\)\)",
+    ),
+    "solution complex": (
+        lambda: ag.Problem(LINE, c=ag.Condition(lambda u: u), solution=lambda x: 1j * x),
+        "complex, the unknown is real",
+    ),
+    "reference": (lambda: ag.Problem(LINE, c=ag.Condition(lambda u: u), reference=3), "reference= must be a function"),
     "solution NaN": (
         lambda: ag.Problem(LINE, c=ag.Condition(lambda u: u), solution=lambda x: x / 0.0 * 0),
-        "the solution 'u'",
+        "the known solution 'u'",
     ),
     "solution name": (
         lambda: ag.Problem(LINE, c=ag.Condition(lambda u: u), solution={"v": lambda x: x}),

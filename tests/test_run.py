@@ -1,3 +1,6 @@
+import os
+import signal
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -50,8 +53,8 @@ def test_a_system_of_two_fields():
 
 
 def test_the_schroedinger_equation():
-    """i ψ_t = −½ ψ_xx with the exact wave e^{i(2x − 2t)}, periodic in x."""
-    box = ag.Box(t=(0, 1), x=(0, 2 * np.pi))
+    """i ψ_t = −½ ψ_xx with the exact wave e^{i(2x − 2t)}."""
+    box = ag.Box(t=(0, 1), x=(0, 3))
     exact = lambda t, x: jnp.exp(1j * (2 * x - 2 * t))
     problem = ag.Problem(
         box,
@@ -63,8 +66,8 @@ def test_the_schroedinger_equation():
     )
     solution = ag.solve(
         problem,
-        ag.Polynomial(20),
-        points=ag.GaussLegendre(24),
+        ag.Polynomial(13),
+        points=ag.GaussLegendre(18),
         steps=1,
         progress=False,
         method="anagram",
@@ -156,7 +159,7 @@ def test_reasons_to_stop():
     assert run(parabola(), steps=500, tol=1e-2).stopped_because == "tolerance reached"
     assert run(parabola(), steps=100_000, seconds=1e-6).stopped_because == "time used up"
     linear = run(parabola(), ag.Polynomial(4), steps=500)
-    assert linear.stopped_because.startswith(("converged", "stagnant"))
+    assert linear.stopped_because.startswith("converged")
     slow = Trainer(parabola(), ag.Setting(model=ag.MLP(4), method=Standing(), points=ag.Grid(9)), 0)
     assert slow.train(Budget(steps=5000, patience=30)).stopped_because == "stagnant: no progress in 30 steps"
 
@@ -184,19 +187,49 @@ def test_a_numerical_failure_keeps_the_last_good_state():
 def test_interrupts_return_what_was_reached():
     def interrupt(record):
         if record["step"] >= 5:
-            raise KeyboardInterrupt
+            os.kill(os.getpid(), signal.SIGINT)
 
     solution = run(parabola(), steps=5000, monitors=[interrupt])
     assert solution.stopped_because == "interrupted"
     assert solution.summary["steps"] >= 5
+    assert_close(solution.loss, solution.history.steps["loss"][-1], 0.0)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_second_interrupt_stops_at_once():
+    def impatient(record):
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(parabola(), monitors=[impatient])
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_monitor_that_fails_does_not_cost_the_run():
+    calls = []
+
+    def fragile(record):
+        calls.append(record)
+        raise OSError("disk full")
+
+    with pytest.warns(UserWarning, match="a monitor failed.*disk full"):
+        solution = run(parabola(), monitors=[fragile])
+    assert len(calls) == 1
+    assert solution.summary["steps"] == 20
 
 
 def test_a_run_goes_on_from_a_solution():
     half = run(parabola(), steps=10)
-    whole = run(parabola(), steps=10, start=half)
+    whole = ag.solve(parabola(), method="anagram", points=ag.Grid(12), steps=10, start=half, progress=False)
     assert_close(whole.theta, run(parabola()).theta, 0.0)
     with pytest.raises(ag.SettingError, match="13 parameters, the ones to start from are 19"):
         Trainer(parabola(), ag.Setting(model=ag.MLP(4)), 0, start=half)
+    with pytest.raises(ag.SettingError, match="either model= or start="):
+        ag.solve(parabola(), ag.MLP(6), start=half, progress=False)
+    other = ag.Problem(ag.Box(y=(0, 1)), c=ag.Condition(lambda u: u))
+    with pytest.raises(ag.SettingError, match="other unknowns or axes"):
+        ag.solve(other, start=half, progress=False)
 
 
 def test_monitors_see_every_block():
@@ -249,6 +282,7 @@ def test_settings_of_the_problem_are_used_unless_told_otherwise():
         ({"steps": -1}, "steps must be"),
         ({"steps": 2.5}, "steps must be"),
         ({"seconds": 0}, "seconds must be"),
+        ({"seconds": float("inf")}, "seconds must be"),
         ({"tol": -1e-3}, "tol must be"),
         ({"seed": -1}, "seed must be"),
         ({"patience": 0}, "patience"),

@@ -27,6 +27,31 @@ def test_operators_of_the_solution(quick_solution):
     assert_close(residual, np.abs(u_t - 0.25 * u_xx))
 
 
+def test_residuals_of_conditions_with_normals():
+    square = ag.Box(x=(0, 1), y=(0, 2))
+    k = square.field(lambda x, y: 1 + x)
+    problem = ag.Problem(
+        square,
+        inside=ag.Condition(lambda u: u.laplacian()),
+        flux=ag.Condition(lambda u: (k * u).normal_derivative(), on=square.boundary(), equals=3.0),
+    )
+    solution = ag.solve(problem, ag.MLP(4), points=64, steps=1, progress=False)
+    x = np.array([[0.0, 0.7], [0.4, 2.0]])
+    slopes = solution.evaluate(lambda u: ((k * u).d("x"), (k * u).d("y")), x)
+    assert_close(solution.residual("flux", x), np.abs([-slopes[0][0] - 3.0, slopes[1][1] - 3.0]))
+    with pytest.raises(ag.ProblemError, match="no condition 'walls'; there are inside, flux"):
+        solution.residual("walls", x)
+
+
+def test_no_points_and_columns_of_points():
+    line = ag.Box(x=(0, 1))
+    problem = ag.Problem(line, c=ag.Condition(lambda u: u, equals=1.0))
+    solution = ag.solve(problem, ag.Polynomial(2), points=9, steps=3, progress=False)
+    assert solution(x=[]).shape == (0,)
+    assert solution(np.ones((4, 1))).shape == (4,)
+    assert solution(np.ones(4)).shape == (4,)
+
+
 def test_many_points_are_evaluated_in_chunks(quick_solution, monkeypatch):
     x = np.random.default_rng(0).uniform(size=(1000, 2))
     whole = quick_solution(x)

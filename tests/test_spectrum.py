@@ -34,7 +34,7 @@ def every_spectrum(residual, features):
     return {
         "svd": spectrum.svd(residual, features),
         "qr": spectrum.from_triangle(jnp.asarray(triangle_of(residual, features)), len(residual)),
-        "eigh": spectrum.eigh(gram_of(residual, features), len(residual)),
+        "eigh": spectrum.eigh(gram_of(residual, features)),
         "lq": spectrum.lq(residual, features),
         "dual-eigh": spectrum.dual_eigh(residual, features),
         "cholesky": spectrum.Normal(gram_of(residual, features)),

@@ -23,7 +23,7 @@ from anagram.domains import (  # noqa: E402
 from anagram.errors import AnagramError, FileError, PointsWarning, ProblemError, SettingError  # noqa: E402
 from anagram.fields import Field, divergence, gradient, laplacian  # noqa: E402
 from anagram.files import load  # noqa: E402
-from anagram.methods import Anagram  # noqa: E402
+from anagram.methods import Anagram, Auto  # noqa: E402
 from anagram.models import MLP, Fourier, ParametricModel, Polynomial  # noqa: E402
 from anagram.problem import Problem  # noqa: E402
 from anagram.run import solve  # noqa: E402
@@ -36,6 +36,7 @@ __all__ = [
     "MLP",
     "Anagram",
     "AnagramError",
+    "Auto",
     "Box",
     "Chosen",
     "Compound",

@@ -38,7 +38,7 @@ def row_scale(weight: float, point_weights: np.ndarray) -> np.ndarray:
     return np.sqrt(weight * point_weights)
 
 
-def sample(problem: Problem, points: Points = None, seed: int = 0) -> Batch:
+def sample(problem: Problem, points: Points = None, seed: int = 0, inside: int | None = None) -> Batch:
     """Draw a batch.
 
     Args:
@@ -46,8 +46,9 @@ def sample(problem: Problem, points: Points = None, seed: int = 0) -> Batch:
         points: a rule for all conditions (``Grid(30)``), a number of points inside the domain, or a
             mapping from the names of the conditions to either.
         seed: the same seed gives the same points.
+        inside: how many points the domain gets where nothing is said.
     """
-    rules = point_rules(problem, points)
+    rules = point_rules(problem, points, inside or (900 if problem.domain.dimension <= 2 else 4000))
     batch: Batch = {}
     for index, (key, condition) in enumerate(problem.conditions.items()):
         region = problem.region(key)
@@ -89,7 +90,7 @@ def warn_if_few(batch: Batch, parameters: int) -> None:
         )
 
 
-def point_rules(problem: Problem, points: Points) -> dict[str, PointRule]:
+def point_rules(problem: Problem, points: Points, inside: int) -> dict[str, PointRule]:
     """One rule for every condition."""
     if isinstance(points, Mapping):
         unknown = set(points) - set(problem.conditions)
@@ -97,15 +98,15 @@ def point_rules(problem: Problem, points: Points) -> dict[str, PointRule]:
             raise SettingError(
                 f"points= names '{min(unknown)}', which is no condition; they are {', '.join(problem.conditions)}"
             )
-        return {key: _rule(problem, key, points.get(key)) for key in problem.conditions}
-    return {key: _rule(problem, key, points) for key in problem.conditions}
+        return {key: _rule(problem, key, points.get(key), inside) for key in problem.conditions}
+    return {key: _rule(problem, key, points, inside) for key in problem.conditions}
 
 
-def _rule(problem: Problem, key: str, points: Any) -> PointRule:
+def _rule(problem: Problem, key: str, points: Any, inside: int) -> PointRule:
     if isinstance(points, PointRule):
         return points
     if points is None:
-        points = 900 if problem.domain.dimension <= 2 else 4000
+        points = inside
     if isinstance(points, bool) or not isinstance(points, int | np.integer) or points < 1:
         raise SettingError(f"points= needs a rule such as Grid(30) or a positive number of points, not {points!r}")
     return default_rule(problem.domain, problem.region(key), int(points))

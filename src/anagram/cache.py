@@ -31,9 +31,9 @@ def cached_arrays(name: str, compute: Callable[[], dict[str, np.ndarray]]) -> di
     arrays = compute()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as file:
-            np.savez(file, allow_pickle=False, **arrays)
-        Path(file.name).replace(path)
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            np.savez(Path(folder) / "arrays.npz", allow_pickle=False, **arrays)
+            (Path(folder) / "arrays.npz").replace(path)
     except OSError:
         pass
     return arrays

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import os
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -23,7 +23,7 @@ app = typer.Typer(
 out = Console(soft_wrap=True)
 err = Console(stderr=True, soft_wrap=True)
 
-OK, WRONG_INPUT, NUMERICAL_FAILURE = 0, 2, 3
+WRONG_INPUT, NUMERICAL_FAILURE = 2, 3
 
 
 @app.callback()
@@ -116,14 +116,16 @@ def _solve(
     if method is not None:
         setting = setting.with_method(method)
     problem.setting = setting.with_changes(options)
-    where = prepare_folder(folder or _new_folder(problem.name))
+    where = prepare_folder(folder) if folder is not None else _new_folder(problem.name)
     if json_path is not None:
         prepare_folder(json_path.parent)
+        if json_path.is_dir():
+            raise ag.SettingError(f"--json needs the name of a file; '{json_path}' is a folder")
     solution = ag.solve(problem, steps=steps, seconds=seconds, tol=tol, seed=seed, progress=not quiet)
     solution.summary["setting"] = {"paper": paper, "set": options | of_problem, "model": repr(problem.setting.model)}
     solution.save(where)
     if json_path is not None:
-        write_atomically(json_path, lambda p: p.write_text(json_text(solution.summary)))
+        write_atomically(json_path, lambda p: p.write_text(json_text(solution.summary), encoding="utf-8"))
     solution.plot_convergence(where / "convergence.png")
     solution.plot(where / "solution.png")
     return solution, where
@@ -151,12 +153,18 @@ def _key_value(text: str) -> tuple[str, Any]:
 
 
 def _new_folder(name: str) -> Path:
-    base = Path("runs") / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    candidate, count = base, 1
-    while candidate.exists():
-        count += 1
-        candidate = base.with_name(f"{base.name}-{count}")
-    return candidate
+    """A folder that no other run has, also when several start in the same second."""
+    from anagram.files import prepare_folder
+
+    base = prepare_folder("runs") / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    for count in itertools.count(1):
+        candidate = base if count == 1 else base.with_name(f"{base.name}-{count}")
+        try:
+            candidate.mkdir()
+        except FileExistsError:
+            continue
+        return candidate
+    raise AssertionError("unreachable")
 
 
 def _print_summary(summary: dict[str, Any], where: Path) -> None:
@@ -200,14 +208,5 @@ def _escape(text: str) -> str:
     return escape(text)
 
 
-def run() -> None:
-    """The entry point: an interrupt before training leaves without a traceback."""
-    try:
-        app()
-    except KeyboardInterrupt:
-        err.print("stopped before the run began")
-        sys.exit(130)
-
-
 if __name__ == "__main__":
-    run()
+    app()

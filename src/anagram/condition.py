@@ -104,7 +104,7 @@ def evaluate_function(function: Callable[..., Any], axes: Sequence[str], x: np.n
             values = jax.jit(jax.vmap(lambda p: tuple(jnp.asarray(v) for v in components(p))))(jnp.asarray(x))
             columns = [np.asarray(v) for v in values]
         except (jax.errors.JAXTypeError, TypeError):
-            table = [components([float(c) for c in p]) for p in x]
+            table = [_at_point(components, axes, p, what) for p in x]
             columns = [np.asarray([row[k] for row in table]) for k in range(len(table[0]))]
     except ProblemError:
         raise
@@ -118,6 +118,16 @@ def evaluate_function(function: Callable[..., Any], axes: Sequence[str], x: np.n
         if column.dtype == object or not np.issubdtype(column.dtype, np.number):
             raise ProblemError(f"{what} must give numbers")
     return columns
+
+
+def _at_point(
+    components: Callable[[Any], tuple[Any, ...]], axes: Sequence[str], point: np.ndarray, what: str
+) -> tuple[Any, ...]:
+    try:
+        return components([float(c) for c in point])
+    except Exception as error:
+        where = describe_point(axes, point)
+        raise ProblemError(f"{what} failed at {where}: {type(error).__name__}: {error}") from error
 
 
 def check_finite(values: np.ndarray, axes: Sequence[str], x: np.ndarray, what: str) -> None:

@@ -166,11 +166,13 @@ class Field:
             return NotImplemented
         return _combine(counterpart, *inputs)
 
-    def __bool__(self) -> bool:
+    def _no_truth(self, *_: Any) -> bool:
         raise ProblemError(
             "a field has no truth value: comparisons such as `if u > 0` cannot steer an operator; "
             "use u.map(lambda v: jnp.where(v > 0, ..., ...))"
         )
+
+    __bool__ = __lt__ = __le__ = __gt__ = __ge__ = _no_truth
 
     def __iter__(self) -> Any:
         raise ProblemError("a field is a single value at each point and cannot be unpacked")
@@ -226,8 +228,9 @@ def _space(frame: Frame, axes: tuple[str, ...], what: str) -> tuple[str, ...]:
 
 def _combine(function: Callable[..., Any], *operands: Any) -> Field:
     fields = [o for o in operands if isinstance(o, Field)]
-    frame = fields[0].frame
-    for field in fields[1:]:
+    # Known functions of the point have no normal; the unknowns beside them may.
+    frame = next((f.frame for f in fields if f.frame.normal is not None), fields[0].frame)
+    for field in fields:
         if field.frame.axes != frame.axes:
             raise ProblemError(
                 f"fields over ({', '.join(frame.axes)}) and ({', '.join(field.frame.axes)}) cannot be combined"
@@ -255,8 +258,8 @@ def _taylor(fn: PointFunction, x: Array, direction: Array, order: int) -> Inexac
     series = [direction] + [jnp.zeros_like(direction)] * (order - 1)
     try:
         return jet.jet(fn, (x,), (series,))[1][order - 1]
-    except (NotImplementedError, KeyError):
-        # A primitive without a Taylor rule: nested forward mode is slower but always exists.
+    except Exception:  # whatever a missing or partial Taylor rule of JAX raises
+        # Nested forward mode is slower but always exists, and has its own word on real mistakes.
         for _ in range(order):
             fn = _along(fn, direction, 1)
         return fn(x)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import numpy as np
 
@@ -24,6 +25,8 @@ from anagram.solution import Solution
 FORMAT = 1
 ARRAYS, RECORD, METRICS = "solution.safetensors", "run.json", "metrics.jsonl"
 _STEP = "steps."
+SUMMARY_KEYS = ("problem", "method", "seed", "steps", "loss", "validation_loss", "l2_error", "stopped_because")
+LARGEST_TEXT = 256 * 2**20  # bytes of JSON that are read
 
 
 def prepare_folder(folder: str | Path) -> Path:
@@ -56,15 +59,15 @@ def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
 
 def save(solution: Solution, folder: str | Path) -> Path:
     """Write a solution into a folder."""
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save as to_bytes
 
     path = prepare_folder(folder)
     steps = {_STEP + k: np.ascontiguousarray(_storable(v)) for k, v in solution.history.steps.items()}
     arrays = {"theta": np.ascontiguousarray(solution.theta), **steps}
-    write_atomically(path / ARRAYS, lambda p: save_file(arrays, p))
+    write_atomically(path / ARRAYS, lambda p: p.write_bytes(to_bytes(arrays)))
     lines = "".join(json_text(b, indent=None) + "\n" for b in solution.history.blocks)
-    write_atomically(path / METRICS, lambda p: p.write_text(lines))
-    write_atomically(path / RECORD, lambda p: p.write_text(json_text(_record(solution))))
+    write_atomically(path / METRICS, lambda p: p.write_text(lines, encoding="utf-8"))
+    write_atomically(path / RECORD, lambda p: p.write_text(json_text(_record(solution)), encoding="utf-8"))
     return path
 
 
@@ -80,18 +83,21 @@ def load(folder: str | Path, problem: Problem | None = None, model: Any = None) 
     path = Path(folder)
     record = _read_record(path / RECORD)
     arrays = _read_arrays(path / ARRAYS)
+    theta = arrays.pop("theta", np.zeros(0))
     try:
         asked = _asked_from(record["unknowns"])
         spec = model if model is not None else _spec_from(record["model"])
+        _check_size(spec, asked, theta)
         parametric = ParametricModel(asked, spec, 0)
-        summary = dict(record["summary"])
-        problem = problem or _from_catalogue(record.get("origin") or {})
+        summary = _summary_from(record["summary"])
+        given, problem = problem, problem or _from_catalogue(record.get("origin") or {})
     except AnagramError as error:
         raise FileError(f"'{path / RECORD}' does not describe a solution: {error}") from error
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, MemoryError, OverflowError) as error:
         raise FileError(f"'{path / RECORD}' does not describe a solution ({type(error).__name__}: {error})") from error
-    theta = arrays.pop("theta", None)
-    if theta is None or theta.shape != parametric.theta.shape or theta.dtype != np.float64:
+    if given is not None and (given.domain.intervals, given.unknowns) != (asked.domain.intervals, asked.unknowns):
+        raise FileError(f"'{path}' holds a solution on {asked.domain!r}; the problem given to load is another one")
+    if theta.shape != parametric.theta.shape or theta.dtype != np.float64:
         raise FileError(
             f"'{path / ARRAYS}' does not fit the model of '{RECORD}', which has {parametric.parameters} parameters"
         )
@@ -156,6 +162,23 @@ def _spec_from(data: dict[str, Any]) -> Any:
     return spec_from_json(data)
 
 
+def _check_size(spec: Any, asked: Unknowns, theta: np.ndarray) -> None:
+    """Count the parameters a record asks for before any memory is taken for them."""
+    if isinstance(spec, ModelSpec):
+        shapes = eqx.filter_eval_shape(spec.build, asked.domain, asked.outputs, jax.random.key(0))
+        count = sum(leaf.size for leaf in jax.tree.leaves(shapes) if hasattr(leaf, "size")) + len(asked.coefficients)
+        if count != theta.size:
+            raise SettingError(f"its model has {count} parameters, '{ARRAYS}' holds {theta.size}")
+
+
+def _summary_from(data: Any) -> dict[str, Any]:
+    summary = dict(data)
+    missing = [key for key in SUMMARY_KEYS if key not in summary]
+    if missing:
+        raise SettingError(f"its summary lacks {', '.join(missing)}")
+    return summary
+
+
 def _asked_from(data: dict[str, Any]) -> Unknowns:
     domain = Box(**{str(axis): (float(low), float(high)) for axis, (low, high) in data["axes"].items()})
     unknowns = tuple(Unknown(str(name), kind == "complex") for name, kind in data["fields"].items())
@@ -184,10 +207,10 @@ def _versions() -> dict[str, str]:
 
 def _read_record(path: Path) -> dict[str, Any]:
     try:
-        record = json.loads(path.read_text())
+        record = json.loads(_text(path))
     except FileNotFoundError:
         raise FileError(f"there is no solution in '{path.parent}': '{path.name}' is missing") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise FileError(f"cannot read '{path}': {error}") from error
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise FileError(f"'{path}' is not a run record of format {FORMAT}")
@@ -208,8 +231,18 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
 
 def _read_metrics(path: Path) -> list[dict[str, Any]]:
     try:
-        return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+        lines = [json.loads(line) for line in _text(path).splitlines() if line.strip()]
     except FileNotFoundError:
         return []
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise FileError(f"cannot read '{path}': {error}") from error
+    if not all(isinstance(line, dict) for line in lines):
+        raise FileError(f"cannot read '{path}': its lines are not records")
+    return lines
+
+
+def _text(path: Path) -> str:
+    size = path.stat().st_size
+    if size > LARGEST_TEXT:
+        raise ValueError(f"{size} bytes are more than a run writes")
+    return path.read_text(encoding="utf-8")

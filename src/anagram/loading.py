@@ -31,7 +31,7 @@ def problem_parameters(target: str) -> dict[str, Any]:
 def _from_file(path: Path, attribute: str) -> Problem:
     if not path.is_file():
         raise SettingError(f"there is no file '{path}'")
-    spec = importlib.util.spec_from_file_location(f"anagram_problem_{path.stem}", path)
+    spec = importlib.util.spec_from_file_location(f"anagram_problem_{path.stem}", path.resolve())
     if spec is None or spec.loader is None:
         raise SettingError(f"'{path}' cannot be read as a Python file")
     module = importlib.util.module_from_spec(spec)
@@ -41,10 +41,9 @@ def _from_file(path: Path, attribute: str) -> Problem:
     except AnagramError:
         raise
     except Exception as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        raise SettingError(
-            f"'{path}' failed at {Path(where.filename).name}:{where.lineno}: {type(error).__name__}: {error}"
-        ) from error
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path.resolve()]
+        line = error.lineno if isinstance(error, SyntaxError) else frames[-1].lineno if frames else None
+        raise SettingError(f"'{path}' failed at line {line}: {type(error).__name__}: {error}") from error
     finally:
         sys.path.pop(0)
     found = {name: value for name, value in vars(module).items() if isinstance(value, Problem)}

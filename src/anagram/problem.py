@@ -85,11 +85,8 @@ class Problem:
         self.origin: dict[str, Any] = {}
         self.conditions = _gather((*groups, conditions))
         for key, condition in self.conditions.items():
-            if condition.on is not None and condition.on.axes != domain.axes:
-                raise ProblemError(
-                    f"condition '{key}' holds on {condition.on!r} with the axes ({', '.join(condition.on.axes)}), "
-                    f"but the domain has ({', '.join(domain.axes)})"
-                )
+            if condition.on is not None and not condition.on.lies_in(domain):
+                raise ProblemError(f"condition '{key}' holds on {condition.on!r}, which is no part of {domain!r}")
         self.coefficients = {k: _coefficient(k, v) for k, v in (coefficients or {}).items()}
         self.unknowns = _unknowns(unknowns, self.conditions, self.coefficients)
         clash = set(self.coefficients) & {u.name for u in self.unknowns}
@@ -98,6 +95,8 @@ class Problem:
         self.components = probe.check_conditions(self)
         self.solution = _solution(solution, self.unknowns, domain.axes)
         self.reference = reference
+        if reference is not None and not callable(reference):
+            raise ProblemError(f"reference= must be a function from points (n, d) to values (n,), not {reference!r}")
         if reference is not None and (solution is not None or len(self.unknowns) > 1):
             raise ProblemError("give either solution= or reference=, and a reference only for a single unknown")
         self._check_solution()
@@ -119,26 +118,41 @@ class Problem:
     def exact(self, x: np.ndarray) -> dict[str, np.ndarray] | None:
         """The known solution at points (n, d), by unknown, or None."""
         if self.reference is not None:
-            return {self.unknowns[0].name: np.asarray(self.reference(x))}
-        if self.solution is None:
+            values = {self.unknowns[0].name: np.asarray(self.reference(x))}
+        elif self.solution is not None:
+            values = {
+                name: evaluate_function(function, self.domain.axes, x, f"the solution '{name}'")[0]
+                for name, function in self.solution.items()
+            }
+        else:
             return None
-        return {
-            name: evaluate_function(function, self.domain.axes, x, f"the solution '{name}'")[0]
-            for name, function in self.solution.items()
-        }
+        for unknown in self.unknowns:
+            if unknown.name in values:
+                _check_exact(values[unknown.name], unknown, self.domain.axes, x)
+                values[unknown.name] = values[unknown.name].astype(complex if unknown.is_complex else float)
+        return values
 
     def _check_solution(self) -> None:
-        if not self.solution:
+        # A reference may be costly; it is checked when it is first used.
+        if self.solution is None:
             return
         rng = np.random.default_rng(0)
         bounds = np.array(list(self.domain.intervals.values()))
         x = bounds[:, 0] + (bounds[:, 1] - bounds[:, 0]) * rng.uniform(size=(16, len(bounds)))
-        for name, values in (self.exact(x) or {}).items():
-            check_finite(values, self.domain.axes, x, f"the solution '{name}'")
+        self.exact(x)
 
     def __repr__(self) -> str:
         fields = ", ".join(u.name for u in self.unknowns)
         return f"Problem({self.name}: {fields} on {self.domain!r}; {', '.join(self.conditions)})"
+
+
+def _check_exact(values: np.ndarray, unknown: Unknown, axes: tuple[str, ...], x: np.ndarray) -> None:
+    what = f"the known solution '{unknown.name}'"
+    if values.shape != (len(x),):
+        raise ProblemError(f"{what} must give {len(x)} values at {len(x)} points, it gave the shape {values.shape}")
+    if np.iscomplexobj(values) and not unknown.is_complex:
+        raise ProblemError(f"{what} is complex, the unknown is real: unknowns={{'{unknown.name}': complex}}")
+    check_finite(values, axes, x, what)
 
 
 def _gather(groups: Sequence[Mapping[str, Condition]]) -> dict[str, Condition]:

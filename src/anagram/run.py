@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,6 +28,7 @@ from anagram.solution import Solution
 
 BLOCK = 64  # steps at most between two looks at the run
 BLOCK_SECONDS = 0.4
+CONVERGED = 1e-8  # a run that stops by itself has converged if the loss fell by this factor, else it is stuck
 
 Monitor = Callable[[dict[str, Any]], Any]
 
@@ -49,10 +53,12 @@ class Budget:
             raise SettingError(f"steps must be a whole number that is not negative, not {self.steps!r}")
         for name in ("seconds", "tol"):
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, int | float) or isinstance(value, bool) or not value > 0):
+            if value is None:
+                continue
+            if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < np.inf:
                 raise SettingError(f"{name} must be a positive number, not {value!r}")
-        if self.patience < 1:
-            raise SettingError(f"patience must be at least one step, not {self.patience!r}")
+        if isinstance(self.patience, bool) or not isinstance(self.patience, int) or self.patience < 1:
+            raise SettingError(f"patience must be a whole number of steps, at least one, not {self.patience!r}")
 
 
 def solve(
@@ -91,16 +97,18 @@ def solve(
     What is left out comes from ``problem.setting`` or from defaults. Ctrl-C stops after the current block
     and returns what was reached.
     """
-    setting = _complete(problem, model if start is None else start.model.spec, method, points, steps, options)
+    if start is not None:
+        if model is not None:
+            raise SettingError("give either model= or start=: a run that goes on has the model of its start")
+        model = start.model.spec
+    setting = _complete(problem, model, method, points, steps, options)
     budget = Budget(setting.steps, seconds, tol, patience)
-    trainer = Trainer(problem, setting, seed, start)
-    watchers = list(monitors)
-    if progress:
-        from anagram.report.progress import Progress
+    if not progress:
+        return Trainer(problem, setting, seed, start).train(budget, monitors)
+    from anagram.report.progress import Progress
 
-        with Progress(problem, budget) as bar:
-            return trainer.train(budget, [*watchers, bar])
-    return trainer.train(budget, watchers)
+    with Progress(problem, budget) as bar:
+        return Trainer(problem, setting, seed, start).train(budget, [*monitors, bar])
 
 
 def _complete(problem: Problem, model: Any, method: Any, points: Any, steps: Any, options: Any) -> Setting:
@@ -127,10 +135,12 @@ class Trainer:
         self.method = setting.make_method()
         self.model = ParametricModel(problem.asked, setting.model, self.seed)
         if start is not None:
+            if start.model.asked.unknowns != problem.unknowns or start.domain.axes != problem.domain.axes:
+                raise SettingError("the solution to start from has other unknowns or axes than the problem")
             self.model.adopt(start.theta)
         self.compound = Compound(problem, self.model)
-        points = default_points(problem, self.model.parameters) if setting.points is None else setting.points
-        self.batch = sample(problem, points, seed=self.seed)
+        inside = default_points(problem, self.model.parameters)
+        self.batch = sample(problem, setting.points, seed=self.seed, inside=inside)
         warn_if_few(self.batch, self.model.parameters)
         self.judge = Judge(self.compound, self.batch, self.seed)
         self.history = History()
@@ -161,20 +171,17 @@ class Trainer:
 
     def train(self, budget: Budget, monitors: Sequence[Monitor] = ()) -> Solution:
         """Run blocks of steps until the budget, the goal or the method says stop."""
-        record = self._record({})
-        for monitor in monitors:
-            monitor(record)
-        reason = self._reason(budget, record)
+        monitors = list(monitors)
         pace = None
-        try:
+        with Interrupts() as interrupts:
+            record = self._record({})
+            _show(monitors, record)
+            reason = self._reason(budget, record)
             while reason is None:
                 record = self._advance(_block_length(budget, self.history.count, self.seconds, pace))
                 pace = record["seconds_per_step"]
-                for monitor in monitors:
-                    monitor(record)
-                reason = self._reason(budget, record)
-        except KeyboardInterrupt:
-            reason = "interrupted"
+                _show(monitors, record)
+                reason = "interrupted" if interrupts.seen else self._reason(budget, record)
         return Solution(
             problem=self.problem,
             model=self.model,
@@ -185,10 +192,9 @@ class Trainer:
 
     def _advance(self, length: int) -> dict[str, Any]:
         started = time.perf_counter()
-        state, log, taken = self._block(self.state, self.batch, jnp.asarray(length))
+        self.state, log, taken = self._block(self.state, self.batch, jnp.asarray(length))
         taken = int(taken)
         elapsed = time.perf_counter() - started
-        self.state = state
         log = {key: np.asarray(values)[:taken] for key, values in log.items()}
         self.history.extend(log, self.seconds + elapsed * np.arange(1, taken + 1) / taken)
         self.seconds += elapsed
@@ -215,7 +221,9 @@ class Trainer:
         if budget.tol is not None and np.sqrt(2 * record["validation_loss"]) <= budget.tol:
             return "tolerance reached"
         if record.get("stuck"):
-            return "converged: no step lowers the loss"
+            if record["loss"] <= CONVERGED * self.history.blocks[0]["loss"]:
+                return "converged: no step lowers the loss any more"
+            return "stuck: no step lowers the loss; try another seed, model or method"
         if self.history.count >= budget.steps:
             return "steps used up"
         if budget.seconds is not None and self.seconds >= budget.seconds:
@@ -262,6 +270,39 @@ def run_block(
 
     taken, state, log, _ = jax.lax.while_loop(goes_on, body, (jnp.asarray(0), state, log, jnp.asarray(False)))
     return state, log, taken
+
+
+class Interrupts:
+    """Ctrl-C asks for a stop after the current block; a second one stops at once.
+
+    Outside the main thread, where signals cannot be caught, nothing changes.
+    """
+
+    def __enter__(self) -> Interrupts:
+        self.seen = False
+        self._before: Any = None
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def _note(self, *_: Any) -> None:
+        if self.seen:
+            raise KeyboardInterrupt
+        self.seen = True
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+
+def _show(monitors: list[Monitor], record: dict[str, Any]) -> None:
+    """Call every monitor; one that fails is dropped, the run goes on."""
+    for monitor in tuple(monitors):
+        try:
+            monitor(record)
+        except Exception as error:
+            monitors.remove(monitor)
+            warnings.warn(f"a monitor failed and is not called again: {type(error).__name__}: {error}", stacklevel=3)
 
 
 def default_points(problem: Problem, parameters: int) -> int:

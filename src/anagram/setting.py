@@ -79,7 +79,7 @@ def _changed_model(model: Any, changes: Mapping[str, Any]) -> ModelSpec:
             kind, options = type(kinds[name]), kinds[name].options()
     if kind is MLP:
         widths = changes.pop("widths", options["widths"])
-        widths = [widths] if isinstance(widths, int) else list(widths)
+        widths = list(widths) if isinstance(widths, tuple | list) else [widths]
         depth = changes.pop("depth", len(widths))
         width = changes.pop("width", None)
         if width is not None or depth != len(widths):

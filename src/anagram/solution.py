@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from anagram.arguments import call_by_name
-from anagram.condition import real_rows, source_rows
+from anagram.compound import Compound
+from anagram.condition import source_rows
 from anagram.domains import Box
 from anagram.errors import ProblemError
 from anagram.fields import Field
@@ -90,7 +92,7 @@ class Solution:
         """The unknown at points; a dictionary by name if there are several."""
         x, shape = self._points(coordinates, named)
         names = [u.name for u in self.model.asked.unknowns]
-        values = self._map(lambda fields: tuple(fields[n] for n in names), x)
+        values = self._chunks(self._unknowns, x)
         shaped = {n: v.reshape(shape) for n, v in zip(names, values, strict=True)}
         return shaped[names[0]] if len(names) == 1 else shaped
 
@@ -107,43 +109,57 @@ class Solution:
         An operator that returns several fields gives a tuple of arrays.
         """
         x, shape = self._points(coordinates, named)
-        values = self._map(lambda fields: call_by_name(operator, fields, "the operator"), x)
+        values = self._chunks(self._compiled(lambda fields: call_by_name(operator, fields, "the operator")), x)
         arrays = [v.reshape(shape) for v in values]
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
     def residual(self, condition: str, x: np.ndarray) -> np.ndarray:
         """|D(u_θ) − f| of a condition at points (n, d) of its region (Euclidean norm over components)."""
+        x = np.asarray(x, dtype=float)
         if self.problem is None:
             raise ProblemError("this solution was loaded without its problem: pass load(..., problem=problem)")
-        stated = self.problem.conditions[condition]
-        rows = self._map(
-            lambda fields: call_by_name(stated.operator, fields, f"condition '{condition}'"), x, as_rows=True
-        )[0]
+        if condition not in self.problem.conditions:
+            known = ", ".join(self.problem.conditions)
+            raise ProblemError(f"there is no condition '{condition}'; there are {known}")
+        stated, region = self.problem.conditions[condition], self.problem.region(condition)
+        compound, normal = Compound(self.problem, self.model), region.normal_at(x)
+
+        def rows_at(theta: jax.Array, point: jax.Array, direction: jax.Array) -> jax.Array:
+            return compound.operator_rows(condition, theta, point, None if normal is None else direction)
+
+        directions = jnp.asarray(x if normal is None else normal)
+        rows = jax.jit(jax.vmap(rows_at, (None, 0, 0)))(jnp.asarray(self.theta), jnp.asarray(x), directions)
         source = source_rows(
             stated.equals,
-            self.problem.region(condition),
+            region,
             x,
             self.problem.components[condition],
             f"condition '{condition}'",
         )
-        return np.linalg.norm(rows - source, axis=1)
+        return np.linalg.norm(np.asarray(rows) - source, axis=1)
 
-    def _map(
-        self, operator: Callable[[dict[str, Field]], Any], x: np.ndarray, as_rows: bool = False
-    ) -> list[np.ndarray]:
-        def at(point: jax.Array) -> tuple[jax.Array, ...]:
-            result = operator(self.model.quantities(jnp.asarray(self.theta), self.domain.frame))
-            fields = tuple(result) if isinstance(result, tuple | list) else (result,)
-            values = tuple(field.at(point) for field in fields)
-            return (real_rows(values),) if as_rows else values
+    @functools.cached_property
+    def _unknowns(self) -> Callable[..., list[jax.Array]]:
+        names = [u.name for u in self.model.asked.unknowns]
+        return self._compiled(lambda fields: tuple(fields[name] for name in names))
 
-        mapped = jax.jit(jax.vmap(at))
-        chunks = [mapped(jnp.asarray(x[i : i + CHUNK])) for i in range(0, len(x), CHUNK)]
+    def _compiled(self, operator: Callable[[dict[str, Field]], Any]) -> Callable[..., list[jax.Array]]:
+        def at(theta: jax.Array, point: jax.Array) -> list[jax.Array]:
+            result = operator(self.model.quantities(theta, self.domain.frame))
+            fields = result if isinstance(result, tuple | list) else (result,)
+            return [field.at(point) for field in fields]
+
+        return jax.jit(jax.vmap(at, (None, 0)))
+
+    def _chunks(self, compiled: Callable[..., list[jax.Array]], x: np.ndarray) -> list[np.ndarray]:
+        theta = jnp.asarray(self.theta)
+        # At least one chunk, so that no points give arrays of no values.
+        chunks = [compiled(theta, jnp.asarray(x[i : i + CHUNK])) for i in range(0, max(1, len(x)), CHUNK)]
         return [np.concatenate([np.asarray(c[k]) for c in chunks]) for k in range(len(chunks[0]))]
 
     def _points(self, coordinates: tuple[Any, ...], named: dict[str, Any]) -> tuple[np.ndarray, tuple[int, ...]]:
         axes = self.domain.axes
-        if len(coordinates) == 1 and not named and np.ndim(coordinates[0]) >= 1 and len(axes) > 1:
+        if len(coordinates) == 1 and not named and np.ndim(coordinates[0]) >= (1 if len(axes) > 1 else 2):
             x = np.asarray(coordinates[0], dtype=float)
             if x.shape[-1] != len(axes):
                 raise ProblemError(
@@ -176,8 +192,9 @@ class Solution:
         return save(self, folder)
 
     def __repr__(self) -> str:
-        error = f", l2 error {self.l2_error:.2e}" if self.l2_error is not None else ""
+        error = "" if self.l2_error is None else f", l2 error {self.l2_error:.2e}"
+        fresh = "unknown" if self.validation_loss is None else f"{self.validation_loss:.2e}"
         return (
             f"Solution({self.summary['problem']}: {self.summary['steps']} steps, loss {self.loss:.2e}, "
-            f"validation loss {self.validation_loss:.2e}{error}; {self.stopped_because})"
+            f"validation loss {fresh}{error}; {self.stopped_because})"
         )

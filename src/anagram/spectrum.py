@@ -170,10 +170,10 @@ def from_triangle(triangle: Float[Array, "params1 params1"], rows: int) -> Modes
     return _primal(sigma, sigma * (u.T @ triangle[:size, size]), vt, max(rows, size))
 
 
-def eigh(gram: Gram, rows: int) -> Modes:
+def eigh(gram: Gram) -> Modes:
     """The eigenvectors of JᵀJ."""
     eigenvalues, v = jnp.linalg.eigh(gram.matrix)
-    sigma, floor = _sigma_of_square(eigenvalues, max(rows, v.shape[0]))
+    sigma, floor = _sigma_of_square(eigenvalues)
     along = v.T @ gram.gradient
     return Modes(sigma, along, v.T, along, floor)
 
@@ -188,7 +188,7 @@ def lq(residual: Float[Array, " rows"], features: Float[Array, "rows params"]) -
 def dual_eigh(residual: Float[Array, " rows"], features: Float[Array, "rows params"]) -> Modes:
     """The eigenvectors of JJᵀ, of size S×S."""
     eigenvalues, u = jnp.linalg.eigh(features @ features.T)
-    sigma, floor = _sigma_of_square(eigenvalues, max(features.shape))
+    sigma, floor = _sigma_of_square(eigenvalues)
     projected = u.T @ residual
     return Modes(sigma, projected, u.T @ features, sigma * projected, floor)
 
@@ -211,7 +211,7 @@ def factorise(how: str, compound: Compound, theta: Float[Array, " params"], batc
         case "qr":
             return from_triangle(compound.triangle(theta, batch), rows)
         case "eigh":
-            return eigh(compound.gram(theta, batch), rows)
+            return eigh(compound.gram(theta, batch))
         case "cholesky":
             return Normal(compound.gram(theta, batch))
         case "lq":
@@ -244,14 +244,14 @@ def factorise_for_cutoff(
         gram = compound.gram(theta, batch)
         return jax.lax.cond(
             cutoff**2 >= SQUARE_RESOLVES**2 * jnp.trace(gram.matrix),
-            lambda: eigh(gram, rows),
+            lambda: eigh(gram),
             lambda: factorise("auto", compound, theta, batch),
         )
     residual, features = compound.features(theta, batch)
     accurate = svd if choose("auto", rows, theta.size) == "svd" else qr
     return jax.lax.cond(
         cutoff**2 >= SQUARE_RESOLVES**2 * jnp.sum(features**2),
-        lambda: eigh(Gram(features.T @ features, features.T @ residual, residual @ residual), rows),
+        lambda: eigh(Gram(features.T @ features, features.T @ residual, residual @ residual)),
         lambda: accurate(residual, features),
     )
 
@@ -268,7 +268,7 @@ def choose(how: str, rows: int, parameters: int) -> str:
     return how
 
 
-def _sigma_of_square(eigenvalues: Array, size: int) -> tuple[Array, Array]:
-    # Squaring halves the digits: eigenvalues below eps·λ_max carry no information.
+def _sigma_of_square(eigenvalues: Array) -> tuple[Array, Array]:
+    # Squaring halves the digits: eigenvalues below a few eps·λ_max carry no information.
     sigma = jnp.sqrt(jnp.maximum(eigenvalues, 0.0))
-    return sigma, jnp.sqrt(jnp.finfo(sigma.dtype).eps * size) * jnp.max(sigma)
+    return sigma, 4 * jnp.sqrt(jnp.finfo(sigma.dtype).eps) * jnp.max(sigma)

@@ -18,7 +18,7 @@ RULES = [
     ag.Sobol(50),
     ag.LatinHypercube(50),
     ag.GaussLegendre(4),
-    ag.Chosen(t=[0.5, 1.0], x=[0.0, 0.3], y=[1.0, 2.0], weights=[1, 3]),
+    ag.Chosen(t=[0.5, 2.0, 2.0], x=[0.0, 0.3, -1.0], y=[1.0, 2.0, 0.5], weights=[1, 3, 2]),
 ]
 
 
@@ -62,6 +62,28 @@ def test_faces_know_their_outward_normal_and_share_of_the_measure():
     on_long_sides = np.abs(cloud.normal[:, 0]) == 1
     assert_close(cloud.weight[on_long_sides].sum(), 6 / 8)
     assert on_long_sides.sum() == 600
+
+
+def test_chosen_points_stay_where_they_were_chosen():
+    square = ag.Box(x=(0, 1), y=(0, 1))
+    rule = ag.Chosen(x=[0.5, 0.3, 0.2], y=[0, 1, 0.5], weights=[1, 2, 5])
+    cloud = square.boundary().draw(rule, rng())
+    assert_close(cloud.x, [[0.5, 0.0], [0.3, 1.0]])
+    assert_close(cloud.weight, [1 / 3, 2 / 3])
+    assert_close(cloud.normal, [[0, -1], [0, 1]])
+    with pytest.raises(ag.SettingError, match="no points on face"):
+        square.face(x=0).draw(rule, rng())
+    line = ag.Box(x=(0, 1))
+    assert_close(line.faces("x").draw(ag.Chosen(x=[0.0, 0.4]), rng()).x, [[0.0]])
+
+
+def test_regions_know_their_normals_and_their_domain():
+    square = ag.Box(x=(0, 1), y=(0, 1))
+    assert_close(square.boundary().normal_at(np.array([[0.5, 1.0], [0.0, 0.5]])), [[0, 1], [-1, 0]])
+    assert square.normal_at(np.zeros((1, 2))) is None
+    assert square.boundary().lies_in(square)
+    assert not ag.Box(x=(0, 7), y=(0, 1)).face(x=7).lies_in(square)
+    assert ag.Box(x=(0.2, 0.3), y=(0, 1)).lies_in(square)
 
 
 def test_a_face_of_an_interval_is_one_point():

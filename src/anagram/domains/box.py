@@ -48,7 +48,20 @@ class Box(Region):
     def has_normal(self) -> bool:
         return False
 
-    def draw(self, rule: PointRule, rng: np.random.Generator) -> Cloud:
+    @property
+    def low(self) -> np.ndarray:
+        """The lower ends."""
+        return np.array([low for low, _ in self.intervals.values()])
+
+    @property
+    def high(self) -> np.ndarray:
+        """The upper ends."""
+        return np.array([high for _, high in self.intervals.values()])
+
+    def lies_in(self, box: Box) -> bool:
+        return self.axes == box.axes and bool(np.all(self.low >= box.low) and np.all(self.high <= box.high))
+
+    def scatter(self, rule: PointRule, rng: np.random.Generator) -> Cloud:
         x, weight = rule.draw(self.intervals, rng, closed=False)
         return Cloud(x, weight, None)
 
@@ -145,13 +158,22 @@ class Face(Region):
     def has_normal(self) -> bool:
         return True
 
-    def draw(self, rule: PointRule, rng: np.random.Generator) -> Cloud:
-        index = self.axes.index(self.axis)
+    def lies_in(self, box: Box) -> bool:
+        return self.box.intervals == box.intervals
+
+    def scatter(self, rule: PointRule, rng: np.random.Generator) -> Cloud:
         rest = {a: i for a, i in self.box.intervals.items() if a != self.axis}
-        inside, weight = rule.draw(rest, rng, closed=True)
-        normal = np.zeros((len(inside), len(self.axes)))
-        normal[:, index] = 1.0 if self.upper else -1.0
-        return Cloud(np.insert(inside, index, self.value, axis=1), weight, normal)
+        inside, weight = rule.draw(rest, rng, closed=True, fixed={self.axis: self.value})
+        x = np.insert(inside, self.axes.index(self.axis), self.value, axis=1)
+        return Cloud(x, weight, self.normal_at(x))
+
+    def normal_at(self, x: np.ndarray) -> np.ndarray:
+        normal = np.zeros((len(x), len(self.axes)))
+        normal[:, self.axes.index(self.axis)] = 1.0 if self.upper else -1.0
+        return normal
+
+    def distance(self, x: np.ndarray) -> np.ndarray:
+        return np.abs(x[:, self.axes.index(self.axis)] - self.value)
 
     def __repr__(self) -> str:
         return f"face({self.axis}={self.value:g})"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from anagram.domains.rules import PointRule
-from anagram.errors import ProblemError
+from anagram.errors import ProblemError, SettingError
 
 
 class Cloud(NamedTuple):
@@ -40,18 +40,32 @@ class Region(abc.ABC):
         """Whether an outward normal exists at every point."""
 
     @abc.abstractmethod
+    def scatter(self, rule: PointRule, rng: np.random.Generator) -> Cloud:
+        """Points drawn by the rule, with weights that need not be normalised yet."""
+
+    @abc.abstractmethod
+    def lies_in(self, box: Any) -> bool:
+        """Whether the region belongs to a domain."""
+
     def draw(self, rule: PointRule, rng: np.random.Generator) -> Cloud:
-        """Points drawn by the rule."""
+        """Points drawn by the rule, with weights that sum to one."""
+        cloud = self.scatter(rule, rng)
+        if len(cloud.x) == 0:
+            raise SettingError(f"{rule!r} has no points on {self!r}")
+        return cloud._replace(weight=cloud.weight / cloud.weight.sum())
+
+    def normal_at(self, x: np.ndarray) -> np.ndarray | None:
+        """The outward normals at points (n, d) of the region, or None if it has none."""
+        return None
 
     @property
     def parts(self) -> tuple[Region, ...]:
         """The pieces this region is made of."""
         return (self,)
 
-    @property
-    def fixed_points(self) -> bool:
-        """Whether the region is a finite set, which no rule can refine."""
-        return False
+    def distance(self, x: np.ndarray) -> np.ndarray:
+        """How far points lie from a face; other regions do not need it."""
+        return np.zeros(len(x))
 
     def __or__(self, other: Region) -> Union:
         return Union((*self.parts, *other.parts))
@@ -86,17 +100,25 @@ class Union(Region):
     def has_normal(self) -> bool:
         return all(p.has_normal for p in self._parts)
 
-    @property
-    def fixed_points(self) -> bool:
-        return all(p.fixed_points for p in self._parts)
+    def lies_in(self, box: Any) -> bool:
+        return all(p.lies_in(box) for p in self._parts)
 
-    def draw(self, rule: PointRule, rng: np.random.Generator) -> Cloud:
+    def normal_at(self, x: np.ndarray) -> np.ndarray | None:
+        if not self.has_normal:
+            return None
+        distances = np.stack([p.distance(x) for p in self._parts])
+        normals = np.stack([np.asarray(p.normal_at(x)) for p in self._parts])
+        return normals[np.argmin(distances, axis=0), np.arange(len(x))]
+
+    def scatter(self, rule: PointRule, rng: np.random.Generator) -> Cloud:
         fractions = [p.measure / self.measure for p in self._parts]
-        clouds = [p.draw(rule.share(f), rng) for p, f in zip(self._parts, fractions, strict=True)]
+        clouds = [p.scatter(rule.share(f), rng) for p, f in zip(self._parts, fractions, strict=True)]
+        # Weights of a rule integrate over one part; those of chosen points are meant as they are.
+        factors = [1.0 if rule.weights_are_final else f for f in fractions]
         normals = [c.normal for c in clouds if c.normal is not None]
         return Cloud(
             np.concatenate([c.x for c in clouds]),
-            np.concatenate([f * c.weight for f, c in zip(fractions, clouds, strict=True)]),
+            np.concatenate([f * c.weight for f, c in zip(factors, clouds, strict=True)]),
             np.concatenate(normals) if self.has_normal else None,
         )
 
@@ -123,11 +145,10 @@ class PointSet(Region):
     def has_normal(self) -> bool:
         return False
 
-    @property
-    def fixed_points(self) -> bool:
-        return True
+    def lies_in(self, box: Any) -> bool:
+        return self.axes == box.axes and bool(np.all((self.x >= box.low) & (self.x <= box.high)))
 
-    def draw(self, rule: Any, rng: Any) -> Cloud:
+    def scatter(self, rule: Any, rng: Any) -> Cloud:
         return Cloud(self.x, np.full(len(self.x), 1.0 / len(self.x)), None)
 
     def __repr__(self) -> str:

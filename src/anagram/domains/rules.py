@@ -21,9 +21,17 @@ Draw = tuple[np.ndarray, np.ndarray]
 class PointRule(abc.ABC):
     """How points are drawn: `draw` returns points (n, k) in the given intervals and weights (n,)."""
 
+    weights_are_final = False
+
     @abc.abstractmethod
-    def draw(self, intervals: Intervals, rng: np.random.Generator, *, closed: bool) -> Draw:
-        """Points and weights; `closed` says that the ends of the intervals belong to the region."""
+    def draw(
+        self, intervals: Intervals, rng: np.random.Generator, *, closed: bool, fixed: Mapping[str, float] | None = None
+    ) -> Draw:
+        """Points and weights.
+
+        `closed` says that the ends of the intervals belong to the region; on a face, `fixed` has the axis that is
+        not drawn, with its value.
+        """
 
     def share(self, fraction: float) -> PointRule:
         """The rule for a part of a union that makes up this fraction of its measure."""
@@ -37,7 +45,9 @@ class Tensor(PointRule):
     def nodes(self, axis: str, interval: tuple[float, float], closed: bool) -> Draw:
         """Nodes and weights on one axis."""
 
-    def draw(self, intervals: Intervals, rng: np.random.Generator, *, closed: bool) -> Draw:
+    def draw(
+        self, intervals: Intervals, rng: np.random.Generator, *, closed: bool, fixed: Mapping[str, float] | None = None
+    ) -> Draw:
         if not intervals:
             return np.zeros((1, 0)), np.ones(1)
         parts = [self.nodes(axis, interval, closed) for axis, interval in intervals.items()]
@@ -103,7 +113,10 @@ class GaussLegendre(PerAxis):
     """Gauss–Legendre nodes with their quadrature weights; n nodes per axis integrate degree 2n − 1 exactly."""
 
     def nodes(self, axis: str, interval: tuple[float, float], closed: bool) -> Draw:
-        x, w = np.polynomial.legendre.leggauss(int(self.entry(axis)))
+        count = self.entry(axis)
+        if np.ndim(count):
+            raise SettingError(f"GaussLegendre needs a number of points on the axis '{axis}'; Grid takes coordinates")
+        x, w = np.polynomial.legendre.leggauss(int(count))
         low, high = interval
         return low + (high - low) * (x + 1) / 2, w / 2
 
@@ -121,7 +134,9 @@ class Counted(PointRule):
     def unit(self, dimension: int, rng: np.random.Generator) -> np.ndarray:
         """Points of the unit cube."""
 
-    def draw(self, intervals: Intervals, rng: np.random.Generator, *, closed: bool) -> Draw:
+    def draw(
+        self, intervals: Intervals, rng: np.random.Generator, *, closed: bool, fixed: Mapping[str, float] | None = None
+    ) -> Draw:
         if not intervals:
             return np.zeros((1, 0)), np.ones(1)
         bounds = np.array(list(intervals.values()), dtype=float)
@@ -148,7 +163,7 @@ class Sobol(Counted):
     def unit(self, dimension: int, rng: np.random.Generator) -> np.ndarray:
         from scipy.stats import qmc
 
-        # Drawing a power of two and cutting keeps the balance of the sequence, and SciPy quiet.
+        # SciPy wants a power of two; the points cut off are the last of the sequence.
         power = int(np.ceil(np.log2(self.count)))
         return qmc.Sobol(dimension, rng=rng).random_base2(power)[: self.count]
 
@@ -163,7 +178,12 @@ class LatinHypercube(Counted):
 
 
 class Chosen(PointRule):
-    """Points given by the user, with optional weights; ``Chosen(t=[…], x=[…])`` by axis name."""
+    """Points given by the user, with optional weights; ``Chosen(t=[…], x=[…])`` by axis name.
+
+    On a face, those of them that lie on it.
+    """
+
+    weights_are_final = True
 
     def __init__(self, *, weights: Sequence[float] | np.ndarray | None = None, **coordinates: Any) -> None:
         if not coordinates:
@@ -181,16 +201,23 @@ class Chosen(PointRule):
         ):
             raise SettingError("Chosen needs one weight per point, none negative and not all zero")
 
-    def draw(self, intervals: Intervals, rng: np.random.Generator, *, closed: bool) -> Draw:
+    def draw(
+        self, intervals: Intervals, rng: np.random.Generator, *, closed: bool, fixed: Mapping[str, float] | None = None
+    ) -> Draw:
         missing = [a for a in intervals if a not in self.columns]
         if missing:
             raise SettingError(f"Chosen lacks coordinates for the axes {', '.join(missing)}")
-        x = np.stack([self.columns[a] for a in intervals], axis=1)
+        count = len(next(iter(self.columns.values())))
+        keep = np.ones(count, dtype=bool)
+        for axis, value in (fixed or {}).items():
+            if axis in self.columns:
+                keep &= self.columns[axis] == value
+        x = np.stack([self.columns[a] for a in intervals], axis=1) if intervals else np.zeros((count, 0))
         for k, (axis, (low, high)) in enumerate(intervals.items()):
             if not np.all((x[:, k] >= low) & (x[:, k] <= high)):
                 raise SettingError(f"Chosen has points outside [{low:g}, {high:g}] on the axis '{axis}'")
-        w = np.ones(len(x)) if self.weights is None else self.weights
-        return x, w / w.sum()
+        weights = np.ones(count) if self.weights is None else self.weights
+        return x[keep], weights[keep]
 
     def __repr__(self) -> str:
         return f"Chosen({len(next(iter(self.columns.values())))} points)"

@@ -49,6 +49,8 @@ class Anagram(Method):
             raise SettingError(f"the cutoff must be a number that is not negative, not {cutoff!r}")
         if relative and cutoff >= 1:
             raise SettingError(f"a relative cutoff must be below 1, or no singular value is left; got {cutoff:g}")
+        if not isinstance(relative, bool):
+            raise SettingError(f"relative must be true or false, not {relative!r}")
         if rows not in ("weighted", "paper"):
             raise SettingError(f"rows must be 'weighted' or 'paper', not {rows!r}")
         if search not in SEARCHES:
@@ -57,7 +59,7 @@ class Anagram(Method):
             raise SettingError(
                 "a cutoff needs singular values, which Cholesky does not give: use auto, svd, qr, eigh or lq"
             )
-        self.cutoff, self.relative, self.rows = float(cutoff), bool(relative), rows
+        self.cutoff, self.relative, self.rows = float(cutoff), relative, rows
         self.factorisation, self.search = factorisation, search
 
     def init(self, compound: Compound, theta: Float[Array, " params"], batch: Batch) -> State:

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int
 
 from anagram import spectrum
 from anagram.batch import Batch, count_rows
-from anagram.compound import Compound
+from anagram.compound import Compound, Gram
 from anagram.errors import SettingError
 from anagram.methods.base import Method
 from anagram.methods.edge import Edge, Trial, find_edge
@@ -27,6 +27,26 @@ class AutoState(NamedTuple):
     length: Float[Array, ""]
     first_loss: Float[Array, ""]
     rejected: Int[Array, ""]
+
+
+def _factorisations(
+    compound: Compound, theta: Float[Array, " params"], batch: Batch
+) -> tuple[Float[Array, ""], Callable[[], spectrum.Spectrum], Callable[[], spectrum.Spectrum]]:
+    """The trace of JᵀJ, and two factorisations to choose from: fast by squaring, or accurate to rounding."""
+    if compound.fits(theta, batch):
+        residual, features = compound.features(theta, batch)
+        return (
+            jnp.sum(features**2),
+            lambda: spectrum.Normal(Gram(features.T @ features, features.T @ residual, residual @ residual)),
+            lambda: spectrum.qr(residual, features),
+        )
+    gram = compound.gram(theta, batch)
+    rows = count_rows(batch)
+    return (
+        jnp.trace(gram.matrix),
+        lambda: spectrum.Normal(gram),
+        lambda: spectrum.from_triangle(compound.triangle(theta, batch), rows),
+    )
 
 
 class Auto(Method):
@@ -69,6 +89,9 @@ class Auto(Method):
         ):
             if isinstance(value, bool) or not isinstance(value, int | float) or not low < value < high:
                 raise SettingError(f"{name} must lie between {low:g} and {high:g}, not {value!r}")
+        for name, value in (("end_at", end_at), ("acceleration", acceleration), ("squared_until", squared_until)):
+            if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+                raise SettingError(f"{name} must be a number that is not negative, not {value!r}")
         self.ratio, self.end_ratio, self.end_at = float(ratio), float(end_ratio), float(end_at)
         self.growth, self.acceleration = float(growth), float(acceleration)
         self.precision, self.squared_until = float(precision), float(squared_until)
@@ -78,9 +101,8 @@ class Auto(Method):
         return AutoState(theta, loss, jnp.asarray(1e-2) * loss, jnp.asarray(1.0), loss, jnp.asarray(0))
 
     def step(self, compound: Compound, state: Any, batch: Batch) -> tuple[AutoState, dict[str, Array]]:
-        gram = compound.gram(state.theta, batch)
-        trace = jnp.trace(gram.matrix)
-        rows = count_rows(batch)
+        trace, squared, accurate = _factorisations(compound, state.theta, batch)
+        use_squared = state.damping > self.squared_until * trace
         at_end = state.loss < self.end_at * state.first_loss
         target = jnp.where(at_end, self.end_ratio, self.ratio)
 
@@ -92,21 +114,18 @@ class Auto(Method):
                 target,
                 self.growth * state.length,
                 smallest=1e-30 * trace + 1e-300,
+                largest=1e3 * trace + 1e-290,
                 precision=self.precision,
             )
 
-        edge = jax.lax.cond(
-            state.damping > self.squared_until * trace,
-            lambda: search(spectrum.Normal(gram)),
-            lambda: search(spectrum.from_triangle(compound.triangle(state.theta, batch), rows)),
-        )
+        edge = jax.lax.cond(use_squared, lambda: search(squared()), lambda: search(accurate()))
         took = edge.found & (edge.trial.loss < state.loss)
         finite = jnp.isfinite(trace) & jnp.isfinite(state.loss)
         rejected = jnp.where(took, 0, state.rejected + 1)
         new = AutoState(
             theta=jnp.where(took, edge.trial.theta, state.theta),
             loss=jnp.where(took, edge.trial.loss, state.loss),
-            damping=jnp.where(edge.found, edge.damping, 4 * edge.damping),
+            damping=edge.damping,
             length=jnp.where(took, edge.trial.length, state.length / self.growth),
             first_loss=state.first_loss,
             rejected=rejected,
@@ -118,7 +137,7 @@ class Auto(Method):
             "step_norm": jnp.where(took, edge.trial.length, 0.0),
             "acceleration": edge.trial.curvature,
             "trials": edge.trials,
-            "squared": state.damping > self.squared_until * trace,
+            "squared": use_squared,
             "failed": ~finite,
             "stuck": finite & (rejected >= 8),
         }

@@ -56,6 +56,7 @@ def find_edge(
     longest: Float[Array, ""],
     *,
     smallest: Float[Array, ""],
+    largest: Float[Array, ""],
     most: int = 14,
     precision: float = 0.05,
 ) -> Edge:
@@ -67,10 +68,11 @@ def find_edge(
         target: ρ*.
         longest: the greatest length a step may have.
         smallest: dampings below this one are not tried.
+        largest: nor are dampings above this one.
         most: the largest number of trials.
         precision: the bracket is closed to this factor, in log λ.
     """
-    floor = jnp.log(smallest)
+    floor, ceiling = jnp.log(smallest), jnp.log(largest)
 
     def score(trial: Trial) -> Float[Array, ""]:
         # Positive if acceptable; bounded, so that one hopeless trial does not spoil the interpolation.
@@ -84,7 +86,7 @@ def find_edge(
         fraction = jnp.clip(-b.bad_score / (b.good_score - b.bad_score), 0.15, 0.85)
         inside = b.bad + fraction * width
         both = jnp.isfinite(b.good) & jnp.isfinite(b.bad)
-        return jnp.maximum(jnp.where(both, inside, outward), floor)
+        return jnp.clip(jnp.where(both, inside, outward), floor, ceiling)
 
     def update(b: _Bracket, at: Float[Array, ""]) -> _Bracket:
         trial = attempt(jnp.exp(at))
@@ -105,12 +107,12 @@ def find_edge(
 
     def goes_on(b: _Bracket) -> Bool[Array, ""]:
         open_below = jnp.isfinite(b.good) & ~jnp.isfinite(b.bad) & (b.good > floor)
-        open_above = ~jnp.isfinite(b.good)
+        open_above = ~jnp.isfinite(b.good) & (b.bad < ceiling)
         wide = b.good - b.bad > precision
         return (b.trials < most) & (open_below | open_above | (jnp.isfinite(b.good) & jnp.isfinite(b.bad) & wide))
 
     infinite = jnp.asarray(jnp.inf)
-    first = jnp.maximum(jnp.log(start), floor)
+    first = jnp.clip(jnp.log(start), floor, ceiling)
     nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(attempt, start))
     empty = _Bracket(
         infinite,

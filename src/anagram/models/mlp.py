@@ -74,10 +74,12 @@ class MLP(ModelSpec):
                 else ""
             )
             raise SettingError(f"there is no activation '{activation}'{hint}; choose from {', '.join(ACTIVATIONS)}")
+        if not isinstance(scale, bool):
+            raise SettingError(f"scale must be true or false, not {scale!r}")
         if init not in INITIALISATIONS:
             raise SettingError(f"there is no initialisation '{init}'; choose from {', '.join(INITIALISATIONS)}")
         self.widths = tuple(int(w) for w in widths)
-        self.activation, self.init, self.scale = activation, init, bool(scale)
+        self.activation, self.init, self.scale = activation, init, scale
 
     def build(self, domain: Box, outputs: int, key: jax.Array) -> Network:
         sizes = (domain.dimension, *self.widths, outputs)

@@ -88,10 +88,6 @@ class ParametricModel:
             raise SettingError(f"the model has {self.parameters} parameters, the ones to start from are {theta.size}")
         self.theta = theta
 
-    def module(self, theta: Float[Array, " params"]) -> Any:
-        """The equinox module with these parameters."""
-        return eqx.combine(self._unravel(theta)["model"], self._static)
-
     def _check_values(self) -> None:
         axes = self.asked.domain.axes
         point = jax.ShapeDtypeStruct((len(axes),), jnp.result_type(float))

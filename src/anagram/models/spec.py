@@ -19,6 +19,8 @@ class ModelSpec(abc.ABC):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        if cls.__name__ in ModelSpec.kinds:
+            raise SettingError(f"there is a model '{cls.__name__}' already: choose another name for yours")
         ModelSpec.kinds[cls.__name__] = cls
 
     @abc.abstractmethod

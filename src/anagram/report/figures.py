@@ -37,7 +37,9 @@ def solution_figure(solution: Solution, path: str | Path | None = None) -> Figur
     """
     with mpl.rc_context(STYLE):
         axes = solution.domain.axes
-        figure = _lines(solution) if len(axes) == 1 else _maps(solution, axes[:2])
+        # Time lies horizontally.
+        shown = tuple(sorted(axes, key=lambda a: a != "t")[:2])
+        figure = _lines(solution) if len(axes) == 1 else _maps(solution, shown)
         return _finish(figure, path)
 
 
@@ -158,7 +160,7 @@ def _image(ax: Any, horizontal: np.ndarray, vertical: np.ndarray, data: np.ndarr
 
 
 def _plane(solution: Solution, axes: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points of the plane through the centre; a time axis lies horizontally."""
+    """Points of the plane through the centre."""
     domain = solution.domain
     horizontal, vertical = (np.linspace(*domain.intervals[a], FINE) for a in axes)
     h, v = np.meshgrid(horizontal, vertical)

@@ -82,9 +82,9 @@ def _solve_slab(
         update = np.einsum("kij,kj->ki", inverse, state[:, None] + reaction @ integral.T)
         change = np.abs(update - stages).max()
         stages = update
-        if change < 1e-15:
-            break
-    return stages
+        if change < 1e-14:
+            return stages
+    raise RuntimeError("the reaction term did not settle: take shorter slabs")
 
 
 def _basis(x: np.ndarray, modes: int) -> np.ndarray:
