@@ -1,9 +1,8 @@
-"""Shared set-up: quiet linear algebra threads, a cache of our own, shapes checked at run time."""
+"""Shared set-up: a cache of our own, a short run to look at."""
 
 import os
 import tempfile
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("ANAGRAM_CACHE", os.path.join(tempfile.gettempdir(), f"anagram-tests-{os.getuid()}"))
 
 import pytest

@@ -41,6 +41,7 @@ def test_the_loss_is_the_papers():
         assert_close(weights.sum(), 1.0)
         total += 0.5 * condition.weight * np.sum(weights * np.array(squares))
     assert_close(jax.jit(COMPOUND.loss)(MODEL.theta, BATCH), total)
+    assert_close(sum(jax.jit(COMPOUND.squares)(MODEL.theta, BATCH).values()) / 2, total)
 
 
 def test_equal_weights_give_the_mean_square():

@@ -120,6 +120,18 @@ def test_a_folder_that_cannot_be_written(quick_solution, tmp_path):
         quick_solution.save(tmp_path / "file")
 
 
+def test_files_of_others_are_not_overwritten(quick_solution, tmp_path):
+    (tmp_path / "run.json").write_text('{"my": "notes"}')
+    with pytest.raises(ag.FileError, match="choose another folder"):
+        quick_solution.save(tmp_path)
+    with pytest.raises(ag.FileError, match="empty"):
+        quick_solution.save("")
+    quick_solution.save(tmp_path / "a")
+    quick_solution.save(tmp_path / "a")
+    with pytest.raises(ag.FileError, match="give the folder"):
+        ag.load(tmp_path / "run.json")
+
+
 def test_a_failed_write_leaves_the_old_file(tmp_path):
     target = tmp_path / "a.txt"
     target.write_text("old")

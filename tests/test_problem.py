@@ -139,7 +139,7 @@ MISTAKES = {
     "operator empty": (lambda: ag.Problem(LINE, c=ag.Condition(lambda u: ())), "returned no field"),
     "operator array": (lambda: ag.Problem(LINE, c=ag.Condition(lambda u: u.map(lambda v: jnp.stack([v, v])))), "tuple"),
     "operator name": (
-        lambda: ag.Problem(LINE, c=ag.Condition(lambda u, q: u), unknowns=("u", "v")),
+        lambda: ag.Problem(LINE, c=ag.Condition(lambda u, v, q: u + v), unknowns=("u", "v")),
         "'c'.*takes 'q', which is not one of: u, v",
     ),
     "several names": (
@@ -154,6 +154,17 @@ MISTAKES = {
         lambda: ag.Problem(LINE, c=ag.Condition(lambda u: u), unknowns="u", coefficients={"u": 1}),
         "both an unknown field and a coefficient",
     ),
+    "coefficient unused": (
+        lambda: ag.Problem(LINE, c=ag.Condition(lambda u: u), coefficients={"k": 1}),
+        "no condition says anything about the coefficient 'k'",
+    ),
+    "coefficient list": (lambda: ag.Problem(LINE, c=EQUATION, coefficients=["k"]), "need first guesses"),
+    "unknown unused": (
+        lambda: ag.Problem(LINE, c=ag.Condition(lambda u: u), unknowns=("u", "v")),
+        "no condition says anything about the unknown field 'v'",
+    ),
+    "unknown is an axis": (lambda: ag.Problem(LINE, c=ag.Condition(lambda x: x)), "called like an axis"),
+    "coordinate": (lambda: ag.Problem(LINE, c=ag.Condition(lambda u, x: x * u)), r"write domain.coordinate\('x'\)"),
     "unknown kind": (lambda: ag.Problem(LINE, c=EQUATION, unknowns={"u": int}), "float or complex"),
     "unknown twice": (lambda: ag.Problem(LINE, c=EQUATION, unknowns=("u", "u")), "different names"),
     "solution axis": (lambda: ag.Problem(LINE, c=ag.Condition(lambda u: u), solution=lambda y: y), "not an axis"),

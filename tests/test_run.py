@@ -60,22 +60,22 @@ def test_the_schroedinger_equation():
         box,
         schroedinger=ag.Condition(lambda psi: 1j * psi.d("t") + 0.5 * psi.d("x", "x")),
         start=ag.Condition(lambda psi: psi, on=box.face(t=0), equals=lambda x: jnp.exp(2j * x)),
-        walls=ag.Condition(lambda psi: psi, on=box.faces("x"), equals=lambda t: jnp.exp(-2j * t)),
+        walls=ag.Condition(lambda psi: psi, on=box.faces("x"), equals=exact),
         unknowns={"psi": complex},
         solution=exact,
     )
     solution = ag.solve(
         problem,
-        ag.Polynomial(13),
-        points=ag.GaussLegendre(18),
+        ag.Polynomial(14),
+        points=ag.GaussLegendre(20),
         steps=1,
         progress=False,
         method="anagram",
         options={"cutoff": 1e-12},
     )
     assert np.iscomplexobj(solution(0.5, 1.0))
-    assert_close(solution(0.5, 1.0), np.exp(1j * (2 - 1)), 1e-8)
-    assert solution.l2_error < 1e-8
+    assert_close(solution(0.5, 1.0), np.exp(1j * (2 - 1)), 1e-7)
+    assert solution.l2_error < 1e-7
 
 
 def test_an_unknown_diffusivity_is_found_from_data_to_six_digits():
@@ -257,6 +257,23 @@ def test_without_a_solution_the_error_is_unknown():
 def test_few_points_are_warned_about():
     with pytest.warns(ag.PointsWarning, match="14 rows for 25 parameters"):
         run(parabola(), ag.MLP(8), steps=1)
+
+
+def test_overfitting_the_points_is_said():
+    with pytest.warns(ag.PointsWarning, match="far above the loss"):
+        run(parabola(), ag.Polynomial(14), points={"equation": ag.Grid(4)}, steps=30)
+
+
+def test_a_model_that_does_not_fit_into_memory_is_refused():
+    with pytest.raises(ag.SettingError, match="400080001 parameters needs matrices"):
+        run(parabola(), ag.MLP(20_000, 20_000))
+
+
+def test_the_loss_of_every_condition_is_told():
+    solution = run(parabola())
+    parts = solution.summary["condition_losses"]
+    assert list(parts) == ["equation", "ends"]
+    assert_close(sum(parts.values()), solution.validation_loss, 1e-9)
 
 
 def test_nan_of_the_first_model_names_condition_and_point():

@@ -33,6 +33,7 @@ def test_options_of_another_method_do_not_carry_over():
     ("changes", "message"),
     [
         ({"colour": 1}, "no option 'colour'.*cutoff.*points"),
+        ({"ratio": 0.1}, "'ratio' is an option of the method auto; the method is anagram"),
         ({"order": 3}, "MLP has no option 'order'"),
         ({"model": "transformer"}, "no model 'transformer'"),
         ({"depth": 0}, "depth must be"),

@@ -61,10 +61,22 @@ def test_many_points_are_evaluated_in_chunks(quick_solution, monkeypatch):
 
 @pytest.mark.parametrize(
     "mistake",
-    [lambda s: s(0.5), lambda s: s(t=0.5), lambda s: s(t=0.5, y=1.0), lambda s: s(np.ones((4, 3))), lambda s: s["v"]],
+    [
+        lambda s: s(0.5),
+        lambda s: s(t=0.5),
+        lambda s: s(t=0.5, y=1.0),
+        lambda s: s(np.ones((4, 3))),
+        lambda s: s["v"],
+        lambda s: s(t=[0.1, 0.2], x=[0.1, 0.2, 0.3]),
+        lambda s: s("a", 0.0),
+        lambda s: s.evaluate("u_x", 0, 0),
+    ],
 )
 def test_mistakes_are_named(quick_solution, mistake):
-    with pytest.raises(ag.ProblemError, match="coordinates t, x|columns|no unknown 'v'"):
+    with pytest.raises(
+        ag.ProblemError,
+        match="coordinates t, x|columns|no unknown 'v'|t \\(2,\\), x \\(3,\\)|must be numbers|function of fields",
+    ):
         mistake(quick_solution)
 
 

@@ -1,11 +1,11 @@
 """Solve differential equations with parametric models trained by natural gradient, to high accuracy.
 
-Importing this package switches JAX to float64; this is the only global setting it makes.
+Importing this package switches JAX to float64 and leaves half of the cores to it, see `anagram.environment`.
 """
 
-import jax
+from anagram.environment import prepare
 
-jax.config.update("jax_enable_x64", True)
+prepare()
 
 from anagram import catalogue  # noqa: E402
 from anagram.batch import sample  # noqa: E402

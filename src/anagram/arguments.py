@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from anagram.errors import ProblemError
 
 _NAMED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -48,6 +50,19 @@ def bind_axes(function: Callable[..., Any], axes: Sequence[str], what: str) -> C
                 f"{what} takes '{name}', which is not an axis: its parameters must be among {', '.join(axes)}"
             )
     return lambda x: call_by_name(function, {axis: x[k] for k, axis in enumerate(axes)}, what)
+
+
+def broadcast_columns(coordinates: Mapping[str, Any], axes: Sequence[str]) -> list[np.ndarray]:
+    """Coordinates by axis as arrays of one shape."""
+    try:
+        columns = [np.asarray(coordinates[axis], dtype=float) for axis in axes]
+    except (TypeError, ValueError) as error:
+        raise ProblemError(f"coordinates must be numbers: {error}") from error
+    try:
+        return list(np.broadcast_arrays(*columns))
+    except ValueError:
+        shapes = ", ".join(f"{axis} {column.shape}" for axis, column in zip(axes, columns, strict=True))
+        raise ProblemError(f"the coordinates do not fit together; their shapes are {shapes}") from None
 
 
 def _optional_names(function: Callable[..., Any]) -> list[str]:

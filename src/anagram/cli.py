@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import itertools
-import os
 import time
 import warnings
 from pathlib import Path
@@ -77,7 +76,6 @@ def solve(
     from anagram.cache import enable_compilation_cache
     from anagram.errors import AnagramError
 
-    _leave_cores_to_xla()
     enable_compilation_cache()
     warnings.showwarning = _show_warning
     try:
@@ -131,12 +129,6 @@ def _solve(
     return solution, where
 
 
-def _leave_cores_to_xla() -> None:
-    """LAPACK's threads and XLA's fight for the same cores and spin while they wait: give each its half."""
-    half = str(max(1, (os.cpu_count() or 2) // 2))
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", half)
-
-
 def _key_value(text: str) -> tuple[str, Any]:
     from anagram.errors import SettingError
 
@@ -147,9 +139,11 @@ def _key_value(text: str) -> tuple[str, Any]:
     if "," in value and not value.startswith(("(", "[")):
         value = f"({value})"
     try:
-        return key.strip(), ast.literal_eval({"true": "True", "false": "False"}.get(value.lower(), value))
+        read = ast.literal_eval({"true": "True", "false": "False"}.get(value.lower(), value))
     except (ValueError, SyntaxError):
-        return key.strip(), value
+        read = value
+    whole = isinstance(read, float) and read.is_integer() and "." not in value  # 1e3 is a thousand
+    return key.strip(), int(read) if whole else read
 
 
 def _new_folder(name: str) -> Path:
@@ -177,6 +171,7 @@ def _print_summary(summary: dict[str, Any], where: Path) -> None:
             f"{summary['steps']} in {summary['seconds']:.2f} s (and {summary['compile_seconds']:.2f} s of compilation)",
         ),
         ("loss", f"{summary['loss']:.2e}  (on fresh points {summary['validation_loss']:.2e})"),
+        ("", ", ".join(f"{k} {v:.1e}" for k, v in summary["condition_losses"].items()) + " on fresh points"),
     ]
     if summary["l2_error"] is not None:
         rows.append(

@@ -71,6 +71,13 @@ class Compound:
             ]
         )
 
+    def squares(self, theta: Theta, batch: Batch) -> dict[str, Float[Array, ""]]:
+        """‖r‖² of each condition by itself; half their sum is the loss."""
+        return {
+            key: jnp.sum(self._map(lambda p, key=key: self.point_rows(key, theta, p), part, theta.size) ** 2)
+            for key, part in self._parts(batch)
+        }
+
     def loss(self, theta: Theta, batch: Batch) -> Float[Array, ""]:
         """ℓ(θ) = ½‖r(θ)‖²."""
         return 0.5 * jnp.sum(self.residual(theta, batch) ** 2)

@@ -74,6 +74,8 @@ class Field:
         One and two derivatives along an axis are nested forward mode; from the third on Taylor mode is
         used, whose cost grows with the square of the order and not exponentially.
         """
+        if not axes:
+            raise ProblemError("name the axis of the derivative, as in u.d('x')")
         for axis in axes:
             if not isinstance(axis, str):
                 raise ProblemError(f"derivatives are taken by axis name, as in u.d('x'), not {axis!r}")

@@ -11,14 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import equinox as eqx
 import jax
 import numpy as np
 
 from anagram.domains import Box
 from anagram.errors import AnagramError, FileError, SettingError
 from anagram.history import History
-from anagram.models import ModelSpec, ParametricModel, spec_from_json, spec_to_json
+from anagram.models import ModelSpec, ParametricModel, count_parameters, spec_from_json, spec_to_json
 from anagram.problem import Problem, Unknown, Unknowns
 from anagram.solution import Solution
 
@@ -31,10 +30,12 @@ LARGEST_TEXT = 256 * 2**20  # bytes of JSON that are read
 
 def prepare_folder(folder: str | Path) -> Path:
     """Make a folder and be sure that it can be written to, before any work is done."""
+    if not str(folder).strip():
+        raise FileError("the name of the folder is empty")
     path = Path(folder)
     try:
         path.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path):
+        with tempfile.TemporaryFile(dir=path):
             pass
     except OSError as error:
         raise FileError(
@@ -62,6 +63,7 @@ def save(solution: Solution, folder: str | Path) -> Path:
     from safetensors.numpy import save as to_bytes
 
     path = prepare_folder(folder)
+    _refuse_foreign(path / RECORD)
     steps = {_STEP + k: np.ascontiguousarray(_storable(v)) for k, v in solution.history.steps.items()}
     arrays = {"theta": np.ascontiguousarray(solution.theta), **steps}
     write_atomically(path / ARRAYS, lambda p: p.write_bytes(to_bytes(arrays)))
@@ -81,6 +83,8 @@ def load(folder: str | Path, problem: Problem | None = None, model: Any = None) 
         model: the module the parameters belong to, needed only if it was not made by a recipe of this package.
     """
     path = Path(folder)
+    if path.is_file():
+        raise FileError(f"'{path}' is a file: give the folder that a run or Solution.save wrote")
     record = _read_record(path / RECORD)
     arrays = _read_arrays(path / ARRAYS)
     theta = arrays.pop("theta", np.zeros(0))
@@ -162,13 +166,22 @@ def _spec_from(data: dict[str, Any]) -> Any:
     return spec_from_json(data)
 
 
+def _refuse_foreign(record: Path) -> None:
+    """A run may replace a run; a file that is something else is not ours to overwrite."""
+    if record.exists():
+        try:
+            ours = "format" in json.loads(_text(record))
+        except (OSError, ValueError, TypeError, RecursionError):
+            ours = False
+        if not ours:
+            raise FileError(f"'{record}' exists and was not written by this program: choose another folder")
+
+
 def _check_size(spec: Any, asked: Unknowns, theta: np.ndarray) -> None:
     """Count the parameters a record asks for before any memory is taken for them."""
-    if isinstance(spec, ModelSpec):
-        shapes = eqx.filter_eval_shape(spec.build, asked.domain, asked.outputs, jax.random.key(0))
-        count = sum(leaf.size for leaf in jax.tree.leaves(shapes) if hasattr(leaf, "size")) + len(asked.coefficients)
-        if count != theta.size:
-            raise SettingError(f"its model has {count} parameters, '{ARRAYS}' holds {theta.size}")
+    count = count_parameters(spec, asked)
+    if count is not None and count != theta.size:
+        raise SettingError(f"its model has {count} parameters, '{ARRAYS}' holds {theta.size}")
 
 
 def _summary_from(data: Any) -> dict[str, Any]:

@@ -20,6 +20,8 @@ def find_problem(target: str, paper: bool, parameters: dict[str, Any]) -> Proble
         if paper:
             raise SettingError("--paper goes with problems of the catalogue; a file has no setting of the paper")
         return _from_file(Path(path), attribute)
+    if target not in catalogue.ENTRIES and Path(f"{target}.py").is_file():
+        raise SettingError(f"there is no problem '{target}' in the catalogue; did you mean the file {target}.py?")
     return catalogue.problem(target, paper, **parameters)
 
 

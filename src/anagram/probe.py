@@ -69,9 +69,12 @@ def _components(problem: Problem, condition: Condition, region: Region, what: st
         message = str(error)
         raise ProblemError(message if message.startswith(what) else f"{what}: {message}") from error
     except Exception as error:
+        hint = "write np.exp(u) or u.map(jnp.exp) for functions of fields, domain.field(...) for functions of the point"
+        if "Field" in str(error):
+            raise ProblemError(f"{what}: a function was given a field that it does not know: {hint}") from error
+        reason = (str(error).splitlines() or [""])[0]
         raise ProblemError(
-            f"{what}: the operator failed: {error}. Operators are expressions in fields; "
-            "apply functions as np.exp(u) or u.map(jnp.exp), and make functions of the point with domain.field(...)"
+            f"{what}: the operator failed with {type(error).__name__}: {reason}. Perhaps: {hint}"
         ) from error
     for shape in shapes:
         if shape.shape != ():

@@ -87,8 +87,11 @@ class Problem:
         for key, condition in self.conditions.items():
             if condition.on is not None and not condition.on.lies_in(domain):
                 raise ProblemError(f"condition '{key}' holds on {condition.on!r}, which is no part of {domain!r}")
+        if not isinstance(coefficients, Mapping | None):
+            raise ProblemError("coefficients need first guesses, as in coefficients={'kappa': 1.0}")
         self.coefficients = {k: _coefficient(k, v) for k, v in (coefficients or {}).items()}
-        self.unknowns = _unknowns(unknowns, self.conditions, self.coefficients)
+        self.unknowns = _unknowns(unknowns, self.conditions, self.coefficients, domain.axes)
+        _check_names(self.conditions, [u.name for u in self.unknowns], self.coefficients, domain.axes)
         clash = set(self.coefficients) & {u.name for u in self.unknowns}
         if clash:
             raise ProblemError(f"'{min(clash)}' is both an unknown field and a coefficient: rename one of them")
@@ -178,11 +181,27 @@ def _coefficient(name: str, guess: Any) -> float:
     return float(value)
 
 
+def _check_names(
+    conditions: Mapping[str, Condition],
+    unknowns: Sequence[str],
+    coefficients: Mapping[str, float],
+    axes: tuple[str, ...],
+) -> None:
+    """Every unknown and coefficient is used by some condition, and none is called like an axis."""
+    used = [parameter_names(condition.operator) for condition in conditions.values()]
+    for kind, names in (("unknown field", unknowns), ("coefficient", coefficients)):
+        for name in names:
+            if name in axes:
+                raise ProblemError(f"the {kind} '{name}' is called like an axis: rename it")
+            if all(parameters is not None and name not in parameters for parameters in used):
+                raise ProblemError(f"no condition says anything about the {kind} '{name}': no operator takes it")
+
+
 def _unknowns(
-    given: Any, conditions: Mapping[str, Condition], coefficients: Mapping[str, float]
+    given: Any, conditions: Mapping[str, Condition], coefficients: Mapping[str, float], axes: tuple[str, ...]
 ) -> tuple[Unknown, ...]:
     if given is None:
-        return (Unknown(_only_name(conditions, coefficients)),)
+        return (Unknown(_only_name(conditions, coefficients, axes)),)
     if isinstance(given, str):
         given = (given,)
     if isinstance(given, Mapping):
@@ -198,11 +217,16 @@ def _unknowns(
     return unknowns
 
 
-def _only_name(conditions: Mapping[str, Condition], coefficients: Mapping[str, float]) -> str:
+def _only_name(conditions: Mapping[str, Condition], coefficients: Mapping[str, float], axes: tuple[str, ...]) -> str:
     """The name by which every operator calls the one unknown."""
     seen: dict[str, str] = {}
     for key, condition in conditions.items():
         for name in parameter_names(condition.operator) or ():
+            if name in axes and len(parameter_names(condition.operator) or ()) > 1:
+                raise ProblemError(
+                    f"condition '{key}': operators take fields, not coordinates; write domain.coordinate('{name}') "
+                    f"in place of the parameter '{name}'"
+                )
             if name not in coefficients:
                 seen.setdefault(name, key)
     if len(seen) > 1:

@@ -17,11 +17,12 @@ import numpy as np
 from anagram.batch import Batch, Points, count_rows, sample, warn_if_few
 from anagram.compound import Compound
 from anagram.condition import check_finite
-from anagram.errors import ProblemError, SettingError
+from anagram.environment import physical_memory
+from anagram.errors import PointsWarning, ProblemError, SettingError
 from anagram.evaluation import Judge
 from anagram.history import History
 from anagram.methods import Method
-from anagram.models import ParametricModel
+from anagram.models import ParametricModel, count_parameters
 from anagram.problem import Problem
 from anagram.setting import Setting
 from anagram.solution import Solution
@@ -133,6 +134,7 @@ class Trainer:
             raise SettingError(f"the seed must be a whole number that is not negative, not {seed!r}")
         self.problem, self.setting, self.seed = problem, setting, int(seed)
         self.method = setting.make_method()
+        _refuse_too_large(problem, setting)
         self.model = ParametricModel(problem.asked, setting.model, self.seed)
         if start is not None:
             if start.model.asked.unknowns != problem.unknowns or start.domain.axes != problem.domain.axes:
@@ -182,6 +184,7 @@ class Trainer:
                 pace = record["seconds_per_step"]
                 _show(monitors, record)
                 reason = "interrupted" if interrupts.seen else self._reason(budget, record)
+        _warn_if_overfitted(self.history.blocks[0]["loss"], record)
         return Solution(
             problem=self.problem,
             model=self.model,
@@ -232,6 +235,11 @@ class Trainer:
             return f"stagnant: no progress in {budget.patience} steps"
         return None
 
+    def _condition_losses(self) -> dict[str, float]:
+        """The parts of the loss on fresh points."""
+        squares = jax.jit(self.compound.squares)(self.state.theta, self.judge.fresh)
+        return {key: 0.5 * float(squares[key]) for key in self.problem.conditions}
+
     def _summary(self, reason: str, record: dict[str, Any]) -> dict[str, Any]:
         return {
             "problem": self.problem.name,
@@ -243,6 +251,7 @@ class Trainer:
             "seconds": self.seconds,
             "compile_seconds": self.compile_seconds,
             **{k: record[k] for k in ("loss", "validation_loss", "l2_error", "relative_l2_error")},
+            "condition_losses": self._condition_losses(),
             "parameters": self.model.parameters,
             "points": sum(len(part.x) for part in self.batch.values()),
             "rows": count_rows(self.batch),
@@ -272,17 +281,39 @@ def run_block(
     return state, log, taken
 
 
+def _refuse_too_large(problem: Problem, setting: Setting) -> None:
+    """Matrices of size P×P must fit into memory; say so before anything is allocated."""
+    count, memory = count_parameters(setting.model, problem.asked), physical_memory()
+    if count is not None and memory is not None and 8 * 3 * count**2 > memory:
+        needed, there = 8 * 3 * count**2 / 2**30, memory / 2**30
+        raise SettingError(
+            f"a model with {count} parameters needs matrices of about {needed:.0f} GB, this machine has {there:.0f}: "
+            "take a smaller model"
+        )
+
+
+def _warn_if_overfitted(first: float, record: dict[str, Any]) -> None:
+    loss, fresh = record["loss"], record["validation_loss"]
+    if fresh > 30 * loss and fresh > 1e-8 * first:
+        warnings.warn(
+            f"the loss on fresh points ({fresh:.1e}) is far above the loss ({loss:.1e}): the model fits its points and "
+            "not the equation between them. Use more points or a smaller model; do not trust the loss.",
+            PointsWarning,
+            stacklevel=3,
+        )
+
+
 class Interrupts:
-    """Ctrl-C asks for a stop after the current block; a second one stops at once.
+    """Ctrl-C, or a request to terminate, asks for a stop after the current block; a second one stops at once.
 
     Outside the main thread, where signals cannot be caught, nothing changes.
     """
 
     def __enter__(self) -> Interrupts:
         self.seen = False
-        self._before: Any = None
+        self._before: dict[Any, Any] = {}
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._note)
+            self._before = {s: signal.signal(s, self._note) for s in (signal.SIGINT, signal.SIGTERM)}
         return self
 
     def _note(self, *_: Any) -> None:
@@ -291,8 +322,8 @@ class Interrupts:
         self.seen = True
 
     def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
 
 def _show(monitors: list[Monitor], record: dict[str, Any]) -> None:

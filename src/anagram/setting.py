@@ -48,6 +48,11 @@ class Setting:
             elif key in _method_options(setting.method):
                 of_method[key] = value
             else:
+                others = [name for name in METHODS if key in _method_options(name)]
+                if others:
+                    raise SettingError(
+                        f"'{key}' is an option of the method {others[0]}; the method is {setting.method}"
+                    )
                 known = sorted({*MODEL_KEYS, "points", "steps", *_method_options(setting.method)})
                 raise SettingError(
                     f"there is no option '{key}'; with the method {setting.method} there are {', '.join(known)}"

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from anagram.arguments import call_by_name
+from anagram.arguments import broadcast_columns, call_by_name
 from anagram.compound import Compound
 from anagram.condition import source_rows
 from anagram.domains import Box
@@ -108,6 +108,8 @@ class Solution:
 
         An operator that returns several fields gives a tuple of arrays.
         """
+        if not callable(operator):
+            raise ProblemError(f"an operator is a function of fields, as in lambda u: u.d('x'), not {operator!r}")
         x, shape = self._points(coordinates, named)
         values = self._chunks(self._compiled(lambda fields: call_by_name(operator, fields, "the operator")), x)
         arrays = [v.reshape(shape) for v in values]
@@ -169,7 +171,7 @@ class Solution:
         given = dict(zip(axes, coordinates, strict=False)) | named
         if len(coordinates) + len(named) != len(axes) or set(given) != set(axes):
             raise ProblemError(f"a point needs exactly the coordinates {', '.join(axes)}")
-        columns = np.broadcast_arrays(*(np.asarray(given[a], dtype=float) for a in axes))
+        columns = broadcast_columns(given, axes)
         return np.stack([c.ravel() for c in columns], axis=1), columns[0].shape
 
     # -- pictures and files ---------------------------------------------------------------------------

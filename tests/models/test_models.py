@@ -13,7 +13,7 @@ from tolerances import assert_close
 BOX = ag.Box(t=(0, 2), x=(-3, 1))
 PROBLEM = ag.Problem(BOX, c=ag.Condition(lambda u: u))
 SYSTEM = ag.Problem(
-    BOX, c=ag.Condition(lambda u, psi: (u, psi)), unknowns={"u": float, "psi": complex}, coefficients={"k": 3.0}
+    BOX, c=ag.Condition(lambda u, psi, k: (k * u, psi)), unknowns={"u": float, "psi": complex}, coefficients={"k": 3.0}
 )
 KEY = jax.random.key(0)
 

@@ -8,6 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from anagram.arguments import bind_axes, broadcast_columns
 from anagram.domains.region import Cloud, PointSet, Region, Union
 from anagram.domains.rules import PointRule
 from anagram.errors import ProblemError
@@ -17,7 +18,9 @@ from anagram.fields import Field, Frame, coordinate
 class Box(Region):
     """A product of named intervals: ``Box(t=(0, 1), x=(-1, 1))``."""
 
-    def __init__(self, **intervals: tuple[float, float]) -> None:
+    def __init__(self, *unnamed: Any, **intervals: tuple[float, float]) -> None:
+        if unnamed:
+            raise ProblemError("the axes of a box have names, as in Box(x=(0, 1))")
         if not intervals:
             raise ProblemError("a box needs at least one axis, as in Box(x=(0, 1))")
         self.intervals: dict[str, tuple[float, float]] = {}
@@ -93,12 +96,11 @@ class Box(Region):
         extra, missing = set(coordinates) - set(self.axes), set(self.axes) - set(coordinates)
         if extra or missing:
             raise ProblemError(f"points need exactly the coordinates {', '.join(self.axes)}")
-        columns = np.broadcast_arrays(*(np.asarray(coordinates[a], dtype=float).ravel() for a in self.axes))
-        x = np.stack(columns, axis=1)
+        x = np.stack([c.ravel() for c in broadcast_columns(coordinates, self.axes)], axis=1)
         if len(x) == 0:
             raise ProblemError("the set of points is empty")
         for k, (axis, (low, high)) in enumerate(self.intervals.items()):
-            if not np.all((x[:, k] >= low) & (x[:, k] <= high)):
+            if not np.all((x[:, k] >= low) & (x[:, k] <= high)):  # NaN is nowhere
                 raise ProblemError(f"some points lie outside [{low:g}, {high:g}] on the axis '{axis}'")
         return PointSet(self.axes, x)
 
@@ -114,8 +116,6 @@ class Box(Region):
 
     def field(self, function: Callable[..., Any]) -> Field:
         """A known function of the point as a field: ``box.field(lambda t, x: jnp.exp(-t) * x)``."""
-        from anagram.arguments import bind_axes
-
         call = bind_axes(function, self.axes, "the function of a field")
         return Field(lambda x: jnp.asarray(call(x)), self.frame)
 

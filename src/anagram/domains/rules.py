@@ -74,7 +74,9 @@ class PerAxis(Tensor):
         if self.count is not None:
             return self.count
         if axis not in self.by_axis:
-            raise SettingError(f"{self!r} says nothing about the axis '{axis}': add {axis}=... to it")
+            raise SettingError(
+                f"{self!r} says nothing about the axis '{axis}': add {axis}=... to it, and name no other axes"
+            )
         return self.by_axis[axis]
 
     def __repr__(self) -> str:

@@ -2,7 +2,16 @@
 
 from anagram.models.linear import Fourier, Polynomial
 from anagram.models.mlp import MLP
-from anagram.models.parametric import ParametricModel
+from anagram.models.parametric import ParametricModel, count_parameters
 from anagram.models.spec import ModelSpec, spec_from_json, spec_to_json
 
-__all__ = ["MLP", "Fourier", "ModelSpec", "ParametricModel", "Polynomial", "spec_from_json", "spec_to_json"]
+__all__ = [
+    "MLP",
+    "Fourier",
+    "ModelSpec",
+    "ParametricModel",
+    "Polynomial",
+    "count_parameters",
+    "spec_from_json",
+    "spec_to_json",
+]

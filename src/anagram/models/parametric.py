@@ -19,6 +19,15 @@ from anagram.problem import Unknowns
 ModelLike = ModelSpec | Callable[..., Any] | Mapping[str, Any]
 
 
+def count_parameters(model: ModelLike, asked: Unknowns) -> int | None:
+    """How many parameters a recipe leads to, without allocating them; None for anything but a recipe."""
+    if not isinstance(model, ModelSpec):
+        return None
+    shapes = eqx.filter_eval_shape(model.build, asked.domain, asked.outputs, jax.random.key(0))
+    arrays = jax.tree.leaves(eqx.filter(shapes, lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct)))
+    return sum(leaf.size for leaf in arrays) + len(asked.coefficients)
+
+
 class ByUnknown(eqx.Module):
     """One module for each unknown, side by side."""
 

@@ -69,6 +69,7 @@ def convergence_figure(solution: Solution, path: str | Path | None = None) -> Fi
                 ax.semilogy(of_block, _positive(error), color=GREEN, lw=1.6, label="L² error")
             ax.set_xlabel(label)
             ax.grid(visible=True, which="major", color="0.9", lw=0.6)
+        upper[0].set_ylabel("loss, error")
         upper[0].legend()
         upper[0].set_title(
             f"{solution.summary['problem']}: method {solution.summary['method']}, seed {solution.summary['seed']}",
@@ -111,7 +112,8 @@ def _lines(solution: Solution) -> Figure:
             )
     if residual is not None:
         right.semilogy(x[:, 0], _positive(residual[1]), color=GREY, lw=1.0, label=f"residual of {residual[0]}")
-    left.set_title(_title(solution), loc="left")
+    right.set_ylabel("magnitude")
+    figure.suptitle(_title(solution), fontsize=10)
     for ax in (left, right):
         ax.set_xlabel(axis)
         if ax.get_legend_handles_labels()[0]:
@@ -145,7 +147,8 @@ def _image(ax: Any, horizontal: np.ndarray, vertical: np.ndarray, data: np.ndarr
     if magnitude:
         positive = data[np.isfinite(data) & (data > 0)]
         top = positive.max() if positive.size else 1.0
-        norm = LogNorm(max(top * 1e-4, np.finfo(float).tiny), top)
+        low = np.percentile(positive, 1) if positive.size else 0.1
+        norm = LogNorm(max(min(low, top / 10), top * 1e-6, np.finfo(float).tiny), top)
         # Exact zeros would be holes in a logarithmic picture.
         return ax.pcolormesh(
             horizontal,
@@ -155,6 +158,13 @@ def _image(ax: Any, horizontal: np.ndarray, vertical: np.ndarray, data: np.ndarr
             cmap="magma",
             shading="nearest",
             rasterized=True,
+        )
+    low, high = np.nanmin(data), np.nanmax(data)
+    if low < 0 < high and min(-low, high) > 0.1 * (high - low):
+        # A field of both signs: white is zero.
+        reach = max(-low, high)
+        return ax.pcolormesh(
+            horizontal, vertical, data, cmap="RdBu_r", vmin=-reach, vmax=reach, shading="nearest", rasterized=True
         )
     return ax.pcolormesh(horizontal, vertical, data, shading="nearest", rasterized=True)
 
@@ -216,7 +226,9 @@ def _residual(solution: Solution, x: np.ndarray) -> tuple[str, np.ndarray] | Non
 def _title(solution: Solution) -> str:
     s = solution.summary
     error = f", L² error {s['l2_error']:.1e}" if s.get("l2_error") is not None else ""
-    return f"{s['problem']}: {s['steps']} steps, loss {s['loss']:.1e}{error}"
+    fresh = s.get("validation_loss")
+    fresh = "" if fresh is None else f" ({fresh:.1e} on fresh points)"
+    return f"{s['problem']}: {s['steps']} steps, loss {s['loss']:.1e}{fresh}{error}"
 
 
 def _positive(values: Any) -> np.ndarray:
@@ -228,7 +240,8 @@ def _finish(figure: Figure, path: str | Path | None) -> Figure:
     FigureCanvasAgg(figure)
     if path is not None:
         try:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            if Path(path).is_dir():
+                raise IsADirectoryError(f"'{path}' is a folder")
             figure.savefig(path)
         except (OSError, ValueError) as error:
             raise FileError(f"cannot write the picture '{path}': {error}") from error
