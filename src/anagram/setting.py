@@ -21,7 +21,7 @@ class Setting:
     method: str | Method = "auto"
     options: Mapping[str, Any] = field(default_factory=dict)
     points: Any = None
-    steps: int = 500
+    steps: int = 300
 
     def make_method(self) -> Method:
         """The method with its options."""

@@ -22,7 +22,7 @@ KEY = jax.random.key(0)
 def test_mlp_is_the_composition_of_its_layers(activation):
     network = ag.MLP(5, 4, activation=activation).build(BOX, 2, KEY)
     z = np.array([0.5, -2.0])
-    scaled = (z - np.array([1.0, -1.0])) / np.array([1.0, 2.0])
+    scaled = (z - np.array([0.0, -3.0])) / np.array([2.0, 4.0])
     sigma = ACTIVATIONS[activation]
     hidden = sigma(network.weights[1] @ sigma(network.weights[0] @ scaled + network.biases[0]) + network.biases[1])
     assert_close(network(jnp.asarray(z)), network.weights[2] @ hidden + network.biases[2])
@@ -125,7 +125,7 @@ def test_one_model_for_each_unknown():
 
 @pytest.mark.parametrize(
     "spec",
-    [ag.MLP(3, 4, activation="sin", init="lecun", scale=False), ag.Fourier(3), ag.Polynomial(4, "legendre")],
+    [ag.MLP(3, 4, activation="sin", init="lecun", scale=0), ag.Fourier(3), ag.Polynomial(4, "legendre")],
     ids=repr,
 )
 def test_recipes_survive_json(spec):

@@ -29,10 +29,10 @@ ENTRY = Entry(
     title="Allen–Cahn 1+1D",
     equation="u_t = 10⁻³ u_xx + 5(u − u³) on [0,1]×[−1,1]",
     state=state,
-    default=Setting(model=MLP(20, 20, 20), points=GaussLegendre(t=50, x=120), steps=300),
+    default=Setting(model=MLP(20, 20, 20, scale=2), points=GaussLegendre(t=50, x=120), steps=250),
     paper=Setting(
         method="anagram",
-        model=MLP(20, 20, 20, init="small", scale=False),
+        model=MLP(20, 20, 20, init="small", scale=0),
         options={"cutoff": 5e-7, "relative": True, "rows": "paper", "search": "full"},
         points=Grid(30),
         steps=4000,

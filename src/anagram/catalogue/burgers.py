@@ -6,7 +6,7 @@ import numpy as np
 from anagram.catalogue.entry import Entry
 from anagram.catalogue.references.burgers import BurgersReference
 from anagram.condition import Condition
-from anagram.domains import Box, Grid
+from anagram.domains import Box, GaussLegendre, Grid
 from anagram.errors import ProblemError
 from anagram.models import MLP
 from anagram.problem import Problem
@@ -49,13 +49,13 @@ ENTRY = Entry(
     equation="u_t + u u_x = ν u_xx on [0,1]×[−1,1]",
     state=state,
     default=Setting(
-        model=MLP(20, 20, 20),
-        points={"equation": shock_grid(50, 100), "initial": Grid(100), "walls": Grid(100)},
-        steps=300,
+        model=MLP(20, 20, 20, scale=2),
+        points={"equation": shock_grid(50, 120), "initial": GaussLegendre(120), "walls": GaussLegendre(60)},
+        steps=200,
     ),
     paper=Setting(
         method="anagram",
-        model=MLP(32, 32, 32, init="small", scale=False),
+        model=MLP(32, 32, 32, init="small", scale=0),
         # J would take a gigabyte at every step: the Gram matrix is summed chunk by chunk.
         options={"cutoff": 5e-7, "relative": True, "rows": "paper", "search": "full", "factorisation": "eigh"},
         points=paper_grid(),

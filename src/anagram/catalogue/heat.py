@@ -36,7 +36,7 @@ ENTRY = Entry(
     default=Setting(model=MLP(20, 20), points=GaussLegendre(30), steps=300),
     paper=Setting(
         method="anagram",
-        model=MLP(64, init="small", scale=False),
+        model=MLP(64, init="small", scale=0),
         options={"cutoff": 1e-5, "relative": False, "rows": "paper", "search": "full"},
         points=Grid(30),
         steps=2000,

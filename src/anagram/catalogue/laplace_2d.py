@@ -35,7 +35,7 @@ ENTRY = Entry(
     default=Setting(model=MLP(32), points=GaussLegendre(30), steps=400),
     paper=Setting(
         method="anagram",
-        model=MLP(32, init="small", scale=False),
+        model=MLP(32, init="small", scale=0),
         options={"cutoff": 1e-6, "relative": False, "rows": "paper", "search": "full"},
         points=Grid(30),
         steps=2000,

@@ -35,10 +35,10 @@ ENTRY = Entry(
     title="Laplace 5D",
     equation="Δu = −π² Σ sin πx_k on [0,1]⁵",
     state=state,
-    default=Setting(model=MLP(64), points={"equation": Sobol(4000), "walls": Sobol(2000)}, steps=300),
+    default=Setting(model=MLP(64), points={"equation": Sobol(4000), "walls": Sobol(2000)}, steps=250),
     paper=Setting(
         method="anagram",
-        model=MLP(64, init="small", scale=False),
+        model=MLP(64, init="small", scale=0),
         options={"cutoff": 5e-7, "relative": True, "rows": "paper", "search": "full"},
         points={"equation": Uniform(4000), "walls": Uniform(500)},
         steps=1000,

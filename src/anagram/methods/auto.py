@@ -77,9 +77,9 @@ class Auto(Method):
         end_ratio: float = 0.5,
         end_at: float = 1e-13,
         growth: float = 3.0,
-        acceleration: float = 0.0,
+        acceleration: float = 0.75,
         precision: float = 0.05,
-        squared_until: float = 1e-13,
+        squared_until: float = 1e-15,
     ) -> None:
         for name, value, low, high in (
             ("ratio", ratio, 0, 1),

@@ -30,17 +30,17 @@ INITIALISATIONS = ("lecun", "glorot", "frequency", "small")
 
 
 class Network(eqx.Module):
-    """a ↦ W_L σ(… σ(W_1 a + b_1) …) + b_L of a point scaled by z = (x − centre)/half."""
+    """a ↦ W_L σ(… σ(W_1 a + b_1) …) + b_L of a point scaled by z = (x − low)/length."""
 
     weights: list[Float[Array, "out in"]]
     biases: list[Float[Array, " out"]]
     activation: str = eqx.field(static=True)
-    centre: tuple[float, ...] = eqx.field(static=True)
-    half: tuple[float, ...] = eqx.field(static=True)
+    low: tuple[float, ...] = eqx.field(static=True)
+    length: tuple[float, ...] = eqx.field(static=True)
 
     def __call__(self, x: Float[Array, " axes"]) -> Float[Array, " outputs"]:
         sigma = ACTIVATIONS[self.activation]
-        a = (x - np.array(self.centre)) / np.array(self.half)
+        a = (x - np.array(self.low)) / np.array(self.length)
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             a = sigma(weight @ a + bias)
         return self.weights[-1] @ a + self.biases[-1]
@@ -56,10 +56,13 @@ class MLP(ModelSpec):
             ``frequency`` (first layer 2·N(0, 1/fan_in) with biases uniform in ±2, so that the first
             features differ over the domain), ``small`` (0.1·N(0, 1) for weights and biases; the code of the
             paper's authors).
-        scale: map the domain to [−1, 1] on every axis before the first layer.
+        scale: map the domain to [0, scale] on every axis before the first layer; larger means higher frequencies
+            at first, 0 leaves the coordinates as they are. The origin is a corner and not the centre: without biases
+            a network of odd activations would be an odd function about the centre, and even solutions, which are
+            common, would have to be learned against it.
     """
 
-    def __init__(self, *widths: int, activation: str = "tanh", init: str = "lecun", scale: bool = True) -> None:
+    def __init__(self, *widths: int, activation: str = "tanh", init: str = "lecun", scale: float = 1.0) -> None:
         if len(widths) == 1 and isinstance(widths[0], tuple | list):
             widths = tuple(widths[0])
         for width in widths:
@@ -74,12 +77,12 @@ class MLP(ModelSpec):
                 else ""
             )
             raise SettingError(f"there is no activation '{activation}'{hint}; choose from {', '.join(ACTIVATIONS)}")
-        if not isinstance(scale, bool):
-            raise SettingError(f"scale must be true or false, not {scale!r}")
+        if not isinstance(scale, int | float) or not 0 <= scale < np.inf:
+            raise SettingError(f"scale must be a number, or 0 to leave the domain as it is, not {scale!r}")
         if init not in INITIALISATIONS:
             raise SettingError(f"there is no initialisation '{init}'; choose from {', '.join(INITIALISATIONS)}")
         self.widths = tuple(int(w) for w in widths)
-        self.activation, self.init, self.scale = activation, init, scale
+        self.activation, self.init, self.scale = activation, init, float(scale)
 
     def build(self, domain: Box, outputs: int, key: jax.Array) -> Network:
         sizes = (domain.dimension, *self.widths, outputs)
@@ -89,10 +92,9 @@ class MLP(ModelSpec):
             weight, bias = _draw(self.init, layer, fan_in, fan_out, for_weight, for_bias)
             weights.append(weight)
             biases.append(bias)
-        bounds = np.array(list(domain.intervals.values()))
-        centre = bounds.mean(axis=1) if self.scale else np.zeros(len(bounds))
-        half = (bounds[:, 1] - bounds[:, 0]) / 2 if self.scale else np.ones(len(bounds))
-        return Network(weights, biases, self.activation, tuple(centre.tolist()), tuple(half.tolist()))
+        low = domain.low if self.scale else np.zeros(domain.dimension)
+        length = domain.lengths / self.scale if self.scale else np.ones(domain.dimension)
+        return Network(weights, biases, self.activation, tuple(low.tolist()), tuple(length.tolist()))
 
     def options(self) -> dict[str, Any]:
         return {"widths": list(self.widths), "activation": self.activation, "init": self.init, "scale": self.scale}
