@@ -57,9 +57,9 @@ class MLP(ModelSpec):
             features differ over the domain), ``small`` (0.1·N(0, 1) for weights and biases; the code of the
             paper's authors).
         scale: map the domain to [0, scale] on every axis before the first layer; larger means higher frequencies
-            at first, 0 leaves the coordinates as they are. The origin is a corner and not the centre: without biases
-            a network of odd activations would be an odd function about the centre, and even solutions, which are
-            common, would have to be learned against it.
+            at first, 0 leaves the coordinates as they are. The origin is a corner and not the centre, which was
+            better in our trials; perhaps because without biases a network of odd activations is an odd function
+            about its origin, and solutions that are even about the centre are common.
     """
 
     def __init__(self, *widths: int, activation: str = "tanh", init: str = "lecun", scale: float = 1.0) -> None:
