@@ -48,7 +48,7 @@ def sample(problem: Problem, points: Points = None, seed: int = 0, inside: int |
         seed: the same seed gives the same points.
         inside: how many points the domain gets where nothing is said.
     """
-    rules = point_rules(problem, points, inside or (900 if problem.domain.dimension <= 2 else 4000))
+    rules = point_rules(problem, points, inside or default_points(problem))
     batch: Batch = {}
     for index, (key, condition) in enumerate(problem.conditions.items()):
         region = problem.region(key)
@@ -88,6 +88,12 @@ def warn_if_few(batch: Batch, parameters: int) -> None:
             PointsWarning,
             stacklevel=3,
         )
+
+
+def default_points(problem: Problem, parameters: int = 0) -> int:
+    """Enough points inside the domain that a model cannot fit them without solving the equation."""
+    least = 900 if problem.domain.dimension <= 2 else 4000
+    return max(least, 4 * parameters)
 
 
 def point_rules(problem: Problem, points: Points, inside: int) -> dict[str, PointRule]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import time
 import warnings
 from pathlib import Path
@@ -151,14 +150,14 @@ def _new_folder(name: str) -> Path:
     from anagram.files import prepare_folder
 
     base = prepare_folder("runs") / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    for count in itertools.count(1):
-        candidate = base if count == 1 else base.with_name(f"{base.name}-{count}")
+    candidate, count = base, 1
+    while True:
         try:
             candidate.mkdir()
+            return candidate
         except FileExistsError:
-            continue
-        return candidate
-    raise AssertionError("unreachable")
+            count += 1
+            candidate = base.with_name(f"{base.name}-{count}")
 
 
 def _print_summary(summary: dict[str, Any], where: Path) -> None:

@@ -64,19 +64,11 @@ class Compound:
     # -- all points -----------------------------------------------------------------------------------
     def residual(self, theta: Theta, batch: Batch) -> Float[Array, " rows"]:
         """r(θ), all conditions stacked."""
-        return jnp.concatenate(
-            [
-                self._map(lambda p, key=key: self.point_rows(key, theta, p), part, theta.size).ravel()
-                for key, part in self._parts(batch)
-            ]
-        )
+        return jnp.concatenate([rows.ravel() for rows in self._rows(theta, batch).values()])
 
     def squares(self, theta: Theta, batch: Batch) -> dict[str, Float[Array, ""]]:
         """‖r‖² of each condition by itself; half their sum is the loss."""
-        return {
-            key: jnp.sum(self._map(lambda p, key=key: self.point_rows(key, theta, p), part, theta.size) ** 2)
-            for key, part in self._parts(batch)
-        }
+        return {key: jnp.sum(rows**2) for key, rows in self._rows(theta, batch).items()}
 
     def loss(self, theta: Theta, batch: Batch) -> Float[Array, ""]:
         """ℓ(θ) = ½‖r(θ)‖²."""
@@ -112,11 +104,7 @@ class Compound:
         """JᵀJ, Jᵀr and ‖r‖², summed chunk by chunk."""
 
         def add(total: Gram, rows: Array, jacobian: Array) -> Gram:
-            return Gram(
-                total.matrix + jacobian.T @ jacobian,
-                total.gradient + jacobian.T @ rows,
-                total.square + rows @ rows,
-            )
+            return jax.tree.map(jnp.add, total, gram_of(rows, jacobian))
 
         zero = Gram(jnp.zeros((theta.size, theta.size)), jnp.zeros(theta.size), jnp.zeros(()))
         return self._fold(theta, batch, zero, add)
@@ -135,6 +123,12 @@ class Compound:
     def _parts(self, batch: Batch) -> list[tuple[str, ConditionBatch]]:
         # JAX sorts the keys of dictionaries that pass through jit: rows keep the order of the conditions.
         return [(key, batch[key]) for key in self.problem.conditions]
+
+    def _rows(self, theta: Theta, batch: Batch) -> dict[str, Float[Array, "points rows"]]:
+        return {
+            key: self._map(lambda p, key=key: self.point_rows(key, theta, p), part, theta.size)
+            for key, part in self._parts(batch)
+        }
 
     def fits(self, theta: Theta, batch: Batch) -> bool:
         """Whether J is small enough to be held as a whole."""
@@ -174,6 +168,11 @@ def _in_chunks(part: ConditionBatch, size: int) -> ConditionBatch:
     filled = jax.tree.map(lambda a: jnp.concatenate([a, jnp.repeat(a[-1:], missing, axis=0)]) if missing else a, part)
     filled = filled._replace(scale=filled.scale.at[count:].set(0.0))
     return jax.tree.map(lambda a: a.reshape(-1, size, *a.shape[1:]), filled)
+
+
+def gram_of(residual: Float[Array, " rows"], features: Float[Array, "rows params"]) -> Gram:
+    """The normal equations of J and r."""
+    return Gram(features.T @ features, features.T @ residual, residual @ residual)
 
 
 def triangle_of(

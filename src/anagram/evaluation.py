@@ -21,8 +21,9 @@ _VALIDATION, _ERROR = 1_000_003, 1_000_033
 
 
 class Measured(NamedTuple):
-    """Loss on fresh points and, where a solution is known, RMS and relative RMS errors."""
+    """Loss on fresh points, whole and by condition, and RMS and relative RMS errors where a solution is known."""
 
+    condition_losses: dict[str, Float[Array, ""]]
     validation_loss: Float[Array, ""]
     l2_error: Float[Array, ""]
     relative_l2_error: Float[Array, ""]
@@ -40,14 +41,15 @@ class Judge:
 
     def measure(self, theta: Array, fresh: Batch, points: Array, exact: dict[str, Array]) -> Measured:
         """Traceable; the data are arguments so that they are not compiled in."""
-        loss = self.compound.loss(theta, fresh)
+        parts = {key: square / 2 for key, square in self.compound.squares(theta, fresh).items()}
+        loss = jnp.sum(jnp.stack(list(parts.values())))
         if not exact:
-            return Measured(loss, jnp.asarray(jnp.nan), jnp.asarray(jnp.nan))
+            return Measured(parts, loss, jnp.asarray(jnp.nan), jnp.asarray(jnp.nan))
         fields = self.compound.model.quantities(theta, self.compound.problem.domain.frame)
         error = sum(jnp.mean(jnp.abs(jax.vmap(fields[n].at)(points) - values) ** 2) for n, values in exact.items())
         size = sum(jnp.mean(jnp.abs(values) ** 2) for values in exact.values())
         error, size = jnp.sqrt(jnp.asarray(error)), jnp.sqrt(jnp.asarray(size))
-        return Measured(loss, error, jnp.where(size > 0, error / jnp.where(size > 0, size, 1.0), jnp.nan))
+        return Measured(parts, loss, error, jnp.where(size > 0, error / jnp.where(size > 0, size, 1.0), jnp.nan))
 
     @property
     def data(self) -> tuple[Batch, Array, dict[str, Array]]:

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from anagram.batch import Batch, Points, count_rows, sample, warn_if_few
+from anagram.batch import Batch, Points, count_rows, default_points, sample, warn_if_few
 from anagram.compound import Compound
 from anagram.condition import check_finite
 from anagram.environment import physical_memory
@@ -204,7 +204,7 @@ class Trainer:
         return self._record({"seconds_per_step": elapsed / taken, **{k: v[-1].item() for k, v in log.items()}})
 
     def _record(self, info: dict[str, Any]) -> dict[str, Any]:
-        measured = self._measure(self.state.theta, *self.judge.data)
+        measured = self.measured = self._measure(self.state.theta, *self.judge.data)
         record = {
             "step": self.history.count,
             "seconds": self.seconds,
@@ -235,11 +235,6 @@ class Trainer:
             return f"stagnant: no progress in {budget.patience} steps"
         return None
 
-    def _condition_losses(self) -> dict[str, float]:
-        """The parts of the loss on fresh points."""
-        squares = jax.jit(self.compound.squares)(self.state.theta, self.judge.fresh)
-        return {key: 0.5 * float(squares[key]) for key in self.problem.conditions}
-
     def _summary(self, reason: str, record: dict[str, Any]) -> dict[str, Any]:
         return {
             "problem": self.problem.name,
@@ -251,7 +246,7 @@ class Trainer:
             "seconds": self.seconds,
             "compile_seconds": self.compile_seconds,
             **{k: record[k] for k in ("loss", "validation_loss", "l2_error", "relative_l2_error")},
-            "condition_losses": self._condition_losses(),
+            "condition_losses": {key: float(self.measured.condition_losses[key]) for key in self.problem.conditions},
             "parameters": self.model.parameters,
             "points": sum(len(part.x) for part in self.batch.values()),
             "rows": count_rows(self.batch),
@@ -334,12 +329,6 @@ def _show(monitors: list[Monitor], record: dict[str, Any]) -> None:
         except Exception as error:
             monitors.remove(monitor)
             warnings.warn(f"a monitor failed and is not called again: {type(error).__name__}: {error}", stacklevel=3)
-
-
-def default_points(problem: Problem, parameters: int) -> int:
-    """Enough points inside the domain that a model cannot fit them without solving the equation."""
-    least = 900 if problem.domain.dimension <= 2 else 4000
-    return max(least, 4 * parameters)
 
 
 def _block_length(budget: Budget, done: int, seconds: float, pace: float | None) -> int:

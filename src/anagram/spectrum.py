@@ -14,6 +14,7 @@ not finite gives a step that is not finite and rank zero, for the caller to noti
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable
 from typing import NamedTuple
 
 import equinox as eqx
@@ -22,7 +23,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from anagram.batch import Batch, count_rows
-from anagram.compound import Compound, Gram, triangle_of
+from anagram.compound import Compound, Gram, gram_of, triangle_of
 from anagram.errors import SettingError
 
 # Eigenvalues of JᵀJ are wrong by a few eps·σ_max²; singular values above this fraction of σ_max are
@@ -158,11 +159,6 @@ def svd(residual: Float[Array, " rows"], features: Float[Array, "rows params"]) 
     return _primal(sigma, sigma * (u.T @ residual), vt, max(features.shape))
 
 
-def qr(residual: Float[Array, " rows"], features: Float[Array, "rows params"]) -> Modes:
-    """QR of [J r], then the SVD of its triangular factor."""
-    return from_triangle(triangle_of(residual, features), len(residual))
-
-
 def from_triangle(triangle: Float[Array, "params1 params1"], rows: int) -> Modes:
     """The SVD of the factor R of a QR factorisation of [J r]: as accurate as that of J, and smaller."""
     size = triangle.shape[0] - 1
@@ -240,20 +236,30 @@ def factorise_for_cutoff(
         return factorise("auto", compound, theta, batch)
     if rows < theta.size:
         return factorise("auto", compound, theta, batch)
-    if not compound.fits(theta, batch):
-        gram = compound.gram(theta, batch)
-        return jax.lax.cond(
-            cutoff**2 >= SQUARE_RESOLVES**2 * jnp.trace(gram.matrix),
-            lambda: eigh(gram),
-            lambda: factorise("auto", compound, theta, batch),
-        )
-    residual, features = compound.features(theta, batch)
-    accurate = svd if choose("auto", rows, theta.size) == "svd" else qr
+    trace, gram, triangle = squared_or_triangle(compound, theta, batch)
     return jax.lax.cond(
-        cutoff**2 >= SQUARE_RESOLVES**2 * jnp.sum(features**2),
-        lambda: eigh(Gram(features.T @ features, features.T @ residual, residual @ residual)),
-        lambda: accurate(residual, features),
+        cutoff**2 >= SQUARE_RESOLVES**2 * trace,
+        lambda: eigh(gram()),
+        lambda: from_triangle(triangle(), rows),
     )
+
+
+def squared_or_triangle(
+    compound: Compound, theta: Float[Array, " params"], batch: Batch
+) -> tuple[Float[Array, ""], Callable[[], Gram], Callable[[], Float[Array, "params1 params1"]]]:
+    """The trace of JᵀJ, and two ways to go on: JᵀJ, which is fast, or the factor R of J, accurate to rounding.
+
+    J is evaluated once if it fits into memory, and in chunks by whichever way needs it otherwise.
+    """
+    if compound.fits(theta, batch):
+        residual, features = compound.features(theta, batch)
+        return (
+            jnp.sum(features**2),
+            lambda: gram_of(residual, features),
+            lambda: triangle_of(residual, features),
+        )
+    gram = compound.gram(theta, batch)
+    return jnp.trace(gram.matrix), lambda: gram, lambda: compound.triangle(theta, batch)
 
 
 def choose(how: str, rows: int, parameters: int) -> str:

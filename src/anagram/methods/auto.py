@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int
 
 from anagram import spectrum
 from anagram.batch import Batch, count_rows
-from anagram.compound import Compound, Gram
+from anagram.compound import Compound
 from anagram.errors import SettingError
 from anagram.methods.base import Method
 from anagram.methods.edge import Edge, Trial, find_edge
@@ -27,26 +27,6 @@ class AutoState(NamedTuple):
     length: Float[Array, ""]
     first_loss: Float[Array, ""]
     rejected: Int[Array, ""]
-
-
-def _factorisations(
-    compound: Compound, theta: Float[Array, " params"], batch: Batch
-) -> tuple[Float[Array, ""], Callable[[], spectrum.Spectrum], Callable[[], spectrum.Spectrum]]:
-    """The trace of JᵀJ, and two factorisations to choose from: fast by squaring, or accurate to rounding."""
-    if compound.fits(theta, batch):
-        residual, features = compound.features(theta, batch)
-        return (
-            jnp.sum(features**2),
-            lambda: spectrum.Normal(Gram(features.T @ features, features.T @ residual, residual @ residual)),
-            lambda: spectrum.qr(residual, features),
-        )
-    gram = compound.gram(theta, batch)
-    rows = count_rows(batch)
-    return (
-        jnp.trace(gram.matrix),
-        lambda: spectrum.Normal(gram),
-        lambda: spectrum.from_triangle(compound.triangle(theta, batch), rows),
-    )
 
 
 class Auto(Method):
@@ -101,7 +81,8 @@ class Auto(Method):
         return AutoState(theta, loss, jnp.asarray(1e-2) * loss, jnp.asarray(1.0), loss, jnp.asarray(0))
 
     def step(self, compound: Compound, state: Any, batch: Batch) -> tuple[AutoState, dict[str, Array]]:
-        trace, squared, accurate = _factorisations(compound, state.theta, batch)
+        trace, gram, triangle = spectrum.squared_or_triangle(compound, state.theta, batch)
+        rows = count_rows(batch)
         use_squared = state.damping > self.squared_until * trace
         at_end = state.loss < self.end_at * state.first_loss
         target = jnp.where(at_end, self.end_ratio, self.ratio)
@@ -118,7 +99,11 @@ class Auto(Method):
                 precision=self.precision,
             )
 
-        edge = jax.lax.cond(use_squared, lambda: search(squared()), lambda: search(accurate()))
+        edge = jax.lax.cond(
+            use_squared,
+            lambda: search(spectrum.Normal(gram())),
+            lambda: search(spectrum.from_triangle(triangle(), rows)),
+        )
         took = edge.found & (edge.trial.loss < state.loss)
         finite = jnp.isfinite(trace) & jnp.isfinite(state.loss)
         rejected = jnp.where(took, 0, state.rejected + 1)
