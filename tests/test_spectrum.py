@@ -39,7 +39,19 @@ def every_spectrum(residual, features):
         "dual-eigh": spectrum.dual_eigh(residual, features),
         "cholesky": spectrum.Normal(gram_of(residual, features)),
         "dual-cholesky": spectrum.DualNormal(features @ features.T, features, residual),
+        "balanced cholesky": balanced(residual, features),
+        "dual balanced cholesky": dual_balanced(residual, features),
     }
+
+
+def balanced(residual, features):
+    basis = jnp.linalg.eigh(features.T @ features)[1]
+    return spectrum.balanced(gram_of(residual, features @ basis), basis)
+
+
+def dual_balanced(residual, features):
+    basis = jnp.linalg.eigh(features @ features.T)[1]
+    return spectrum.balanced_rows(basis.T @ residual, basis.T @ features, basis)
 
 
 SHAPES = [(30, 12), (12, 30), (15, 15)]
@@ -76,6 +88,43 @@ def test_accurate_factorisations_see_small_singular_values(name):
     assert_close(step.direction, expected, 1e-4)
 
 
+@pytest.mark.parametrize("damping", [1e-14, 1e-17, 1e-20])
+@pytest.mark.parametrize("shape", [(40, 12), (12, 40)], ids=str)
+def test_balanced_equations_are_as_accurate_as_the_svd(shape, damping):
+    """With singular values down to 1e-12 and λ far below eps·σ_max², where plain normal equations know nothing."""
+    features, residual = matrix(*shape, condition=1e12), RNG.normal(size=shape[0])
+    expected = damped_step(features, residual, damping)
+    factorised = every_spectrum(residual, features)
+    name = "balanced cholesky" if shape[0] > shape[1] else "dual balanced cholesky"
+    assert_close(factorised[name].damped(damping).direction, expected, 1e-3)
+    plain = factorised["cholesky" if shape[0] > shape[1] else "dual-cholesky"].damped(damping).direction
+    if damping < 1e-15:
+        assert not np.linalg.norm(plain - expected) < 0.01 * np.linalg.norm(expected)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_a_damping_is_factorised_once_for_step_and_solve(shape):
+    features, residual = matrix(*shape), RNG.normal(size=shape[0])
+    vector = features.T @ RNG.normal(size=shape[0])
+    expected = np.linalg.solve(features.T @ features + 0.01 * np.eye(shape[1]), vector)
+    for name, modes in every_spectrum(residual, features).items():
+        damped = modes.at(0.01)
+        assert_close(damped.step.direction, damped_step(features, residual, 0.01), 1e-8, name)
+        assert_close(damped.solve(jnp.asarray(vector)), expected, 1e-8, name)
+
+
+@pytest.mark.parametrize("points", [ag.Grid(2), ag.Grid(9)], ids=["dual", "primal"])
+@pytest.mark.parametrize("squared", [True, False])
+def test_the_choice_by_damping_gives_the_damped_step(compound_case, points, squared):
+    compound, theta, problem = compound_case
+    batch = ag.sample(problem, points)
+    trace, factorise = spectrum.choose_by_damping(compound, theta, batch)
+    residual, features = compound.features(theta, batch)
+    assert_close(trace, np.sum(np.asarray(features) ** 2))
+    step = factorise(jnp.asarray(squared)).damped(1e-3)
+    assert_close(step.direction, damped_step(np.asarray(features), np.asarray(residual), 1e-3), 1e-7)
+
+
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_rank_deficiency_gives_the_shortest_step(shape):
     features = matrix(*shape)
@@ -89,6 +138,20 @@ def test_rank_deficiency_gives_the_shortest_step(shape):
             for step in (modes.truncated(0.0), modes.damped(0.0)):
                 assert_close(step.direction, expected, 1e-6, name)
                 assert int(step.rank) == rank, name
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_the_residual_is_split_into_its_modes_and_the_rest(shape):
+    features, residual = matrix(*shape), RNG.normal(size=shape[0])
+    u = np.linalg.svd(features, full_matrices=False)[0]
+    expected = np.abs(u.T @ residual)
+    rest = np.linalg.norm(residual - u @ (u.T @ residual))
+    for name, modes in every_spectrum(residual, features).items():
+        if isinstance(modes, spectrum.Modes):
+            parts = np.abs(modes.projected)[np.argsort(-np.asarray(modes.sigma))]
+            assert_close(parts[: min(shape)], expected, 1e-8, name)
+            left = np.hypot(np.linalg.norm(parts[min(shape) :]), modes.outside)
+            assert_close(left, rest, 1e-6, name, scale=np.linalg.norm(residual))
 
 
 def test_a_matrix_of_zeros_has_no_step():

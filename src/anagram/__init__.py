@@ -7,12 +7,13 @@ from anagram.environment import prepare
 
 prepare()
 
-from anagram import catalogue  # noqa: E402
+from anagram import catalogue, interop  # noqa: E402
 from anagram.batch import sample  # noqa: E402
 from anagram.compound import Compound  # noqa: E402
 from anagram.condition import Condition  # noqa: E402
 from anagram.domains import (  # noqa: E402
     Box,
+    Cells,
     Chosen,
     GaussLegendre,
     Grid,
@@ -20,10 +21,10 @@ from anagram.domains import (  # noqa: E402
     Sobol,
     Uniform,
 )
-from anagram.errors import AnagramError, FileError, PointsWarning, ProblemError, SettingError  # noqa: E402
+from anagram.errors import AnagramError, FileError, MissingError, PointsWarning, ProblemError, SettingError  # noqa: E402
 from anagram.fields import Field, divergence, gradient, laplacian  # noqa: E402
 from anagram.files import load  # noqa: E402
-from anagram.methods import Anagram, Auto  # noqa: E402
+from anagram.methods import Anagram, Auto, Spring  # noqa: E402
 from anagram.models import MLP, Fourier, ParametricModel, Polynomial  # noqa: E402
 from anagram.problem import Problem  # noqa: E402
 from anagram.run import solve  # noqa: E402
@@ -38,6 +39,7 @@ __all__ = [
     "AnagramError",
     "Auto",
     "Box",
+    "Cells",
     "Chosen",
     "Compound",
     "Condition",
@@ -47,6 +49,7 @@ __all__ = [
     "GaussLegendre",
     "Grid",
     "LatinHypercube",
+    "MissingError",
     "ParametricModel",
     "PointsWarning",
     "Polynomial",
@@ -56,10 +59,12 @@ __all__ = [
     "SettingError",
     "Sobol",
     "Solution",
+    "Spring",
     "Uniform",
     "catalogue",
     "divergence",
     "gradient",
+    "interop",
     "laplacian",
     "load",
     "sample",

@@ -103,6 +103,7 @@ def _solve(
     quiet: bool,
 ) -> tuple[Any, Path]:
     import anagram as ag
+    from anagram.defaults import complete
     from anagram.files import json_text, prepare_folder, write_atomically
     from anagram.loading import find_problem, problem_parameters
 
@@ -112,7 +113,7 @@ def _solve(
     setting = problem.setting or ag.Setting()
     if method is not None:
         setting = setting.with_method(method)
-    problem.setting = setting.with_changes(options)
+    problem.setting = complete(setting, problem).with_changes(options)
     where = prepare_folder(folder) if folder is not None else _new_folder(problem.name)
     if json_path is not None:
         prepare_folder(json_path.parent)

@@ -6,6 +6,7 @@ of a condition are scaled so that ½‖r‖² is the loss ℓ(θ) of the paper (
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -34,7 +35,52 @@ class Gram(NamedTuple):
     square: Float[Array, ""]
 
 
-class Compound:
+class ResidualMap(abc.ABC):
+    """θ ↦ r(θ) on a batch, and what follows from it: all that spectra and methods know of a compound model."""
+
+    @abc.abstractmethod
+    def residual(self, theta: Theta, batch: Batch) -> Float[Array, " rows"]:
+        """r(θ)."""
+
+    @abc.abstractmethod
+    def features(self, theta: Theta, batch: Batch) -> tuple[Float[Array, " rows"], Float[Array, "rows params"]]:
+        """R and J. All of J is in memory: see `gram` and `triangle` for batches that do not allow it."""
+
+    def fits(self, theta: Theta, batch: Batch) -> bool:
+        """Whether J is small enough to be held as a whole."""
+        return True
+
+    def loss(self, theta: Theta, batch: Batch) -> Float[Array, ""]:
+        """ℓ(θ) = ½‖r(θ)‖²."""
+        return 0.5 * jnp.sum(self.residual(theta, batch) ** 2)
+
+    def gradient(self, theta: Theta, batch: Batch) -> Theta:
+        """∇ℓ = Jᵀr."""
+        return jax.grad(self.loss)(theta, batch)
+
+    def times(self, theta: Theta, batch: Batch, v: Theta) -> Float[Array, " rows"]:
+        """J·v."""
+        return jax.jvp(lambda t: self.residual(t, batch), (theta,), (v,))[1]
+
+    def transposed_times(self, theta: Theta, batch: Batch, w: Float[Array, " rows"]) -> Theta:
+        """Jᵀ·w."""
+        return jax.vjp(lambda t: self.residual(t, batch), theta)[1](w)[0]
+
+    def second(self, theta: Theta, batch: Batch, v: Theta) -> Float[Array, " rows"]:
+        """d²/dt² r(θ + t·v) at t = 0."""
+        return jax.jvp(lambda t: self.times(t, batch, v), (theta,), (v,))[1]
+
+    def gram(self, theta: Theta, batch: Batch, basis: Float[Array, "params columns"] | None = None) -> Gram:
+        """JᵀJ, Jᵀr and ‖r‖², with JV for J if a basis V is given."""
+        residual, features = self.features(theta, batch)
+        return gram_of(residual, features if basis is None else features @ basis)
+
+    def triangle(self, theta: Theta, batch: Batch) -> Float[Array, "params1 params1"]:
+        """The triangular factor of [J r]; its last column is Qᵀr and Q is never formed."""
+        return triangle_of(*self.features(theta, batch))
+
+
+class Compound(ResidualMap):
     """(D, B)∘u for a problem and a parametric model, evaluated on batches."""
 
     def __init__(self, problem: Problem, model: ParametricModel, chunk_bytes: int = CHUNK_BYTES) -> None:
@@ -70,10 +116,6 @@ class Compound:
         """‖r‖² of each condition by itself; half their sum is the loss."""
         return {key: jnp.sum(rows**2) for key, rows in self._rows(theta, batch).items()}
 
-    def loss(self, theta: Theta, batch: Batch) -> Float[Array, ""]:
-        """ℓ(θ) = ½‖r(θ)‖²."""
-        return 0.5 * jnp.sum(self.residual(theta, batch) ** 2)
-
     def features(self, theta: Theta, batch: Batch) -> tuple[Float[Array, " rows"], Float[Array, "rows params"]]:
         """R and J. All of J is in memory: see `gram` and `triangle` for batches that do not allow it."""
         residuals, features = [], []
@@ -83,30 +125,15 @@ class Compound:
             features.append(jacobian.reshape(-1, theta.size))
         return jnp.concatenate(residuals), jnp.concatenate(features)
 
-    def gradient(self, theta: Theta, batch: Batch) -> Theta:
-        """∇ℓ = Jᵀr."""
-        return jax.grad(self.loss)(theta, batch)
-
-    def times(self, theta: Theta, batch: Batch, v: Theta) -> Float[Array, " rows"]:
-        """J·v."""
-        return jax.jvp(lambda t: self.residual(t, batch), (theta,), (v,))[1]
-
-    def transposed_times(self, theta: Theta, batch: Batch, w: Float[Array, " rows"]) -> Theta:
-        """Jᵀ·w."""
-        return jax.vjp(lambda t: self.residual(t, batch), theta)[1](w)[0]
-
-    def second(self, theta: Theta, batch: Batch, v: Theta) -> Float[Array, " rows"]:
-        """d²/dt² r(θ + t·v) at t = 0."""
-        return jax.jvp(lambda t: self.times(t, batch, v), (theta,), (v,))[1]
-
     # -- sums over chunks of points: J is never whole ---------------------------------------------------
-    def gram(self, theta: Theta, batch: Batch) -> Gram:
-        """JᵀJ, Jᵀr and ‖r‖², summed chunk by chunk."""
+    def gram(self, theta: Theta, batch: Batch, basis: Float[Array, "params columns"] | None = None) -> Gram:
+        """JᵀJ, Jᵀr and ‖r‖², summed chunk by chunk, with JV for J if a basis V is given."""
 
         def add(total: Gram, rows: Array, jacobian: Array) -> Gram:
-            return jax.tree.map(jnp.add, total, gram_of(rows, jacobian))
+            return jax.tree.map(jnp.add, total, gram_of(rows, jacobian if basis is None else jacobian @ basis))
 
-        zero = Gram(jnp.zeros((theta.size, theta.size)), jnp.zeros(theta.size), jnp.zeros(()))
+        columns = theta.size if basis is None else basis.shape[1]
+        zero = Gram(jnp.zeros((columns, columns)), jnp.zeros(columns), jnp.zeros(()))
         return self._fold(theta, batch, zero, add)
 
     def triangle(self, theta: Theta, batch: Batch) -> Float[Array, "params1 params1"]:

@@ -88,23 +88,45 @@ def source_rows(
     return np.stack([np.asarray(r, dtype=float) for r in rows], axis=1)
 
 
-def evaluate_function(function: Callable[..., Any], axes: Sequence[str], x: np.ndarray, what: str) -> list[np.ndarray]:
+class Mapped:
+    """A user's function of one point, made a function of many; compiled once for every number of points."""
+
+    def __init__(self, function: Callable[..., Any], axes: Sequence[str], what: str) -> None:
+        self._bound = bind_axes(function, axes, what)
+        self.together = jax.jit(jax.vmap(lambda p: tuple(jnp.asarray(v) for v in self.components(p))))
+
+    def components(self, point: Any) -> tuple[Any, ...]:
+        """The components at one point."""
+        value = self._bound(point)
+        return tuple(value) if isinstance(value, tuple | list) else (value,)
+
+    def __call__(self, point: Any) -> Any:
+        """The value at one point."""
+        return self._bound(point)
+
+
+def mapped_source(equals: Any, axes: Sequence[str], what: str) -> Any:
+    """A source that will be evaluated again and again: its functions are compiled once."""
+    if isinstance(equals, tuple | list):
+        return tuple(mapped_source(e, axes, what) for e in equals)
+    if callable(equals) and not isinstance(equals, Field):
+        return Mapped(equals, axes, f"{what}: the source")
+    return equals
+
+
+def evaluate_function(
+    function: Callable[..., Any] | Mapped, axes: Sequence[str], x: np.ndarray, what: str
+) -> list[np.ndarray]:
     """A user's function of one point at many points, as a list of components.
 
     Traced and mapped if it can be; functions that only work on plain numbers are called point by point.
     """
-    bound = bind_axes(function, axes, what)
-
-    def components(point: Any) -> tuple[Any, ...]:
-        value = bound(point)
-        return tuple(value) if isinstance(value, tuple | list) else (value,)
-
+    mapped = function if isinstance(function, Mapped) else Mapped(function, axes, what)
     try:
         try:
-            values = jax.jit(jax.vmap(lambda p: tuple(jnp.asarray(v) for v in components(p))))(jnp.asarray(x))
-            columns = [np.asarray(v) for v in values]
+            columns = [np.asarray(v) for v in mapped.together(jnp.asarray(x))]
         except (jax.errors.JAXTypeError, TypeError):
-            table = [_at_point(components, axes, p, what) for p in x]
+            table = [_at_point(mapped.components, axes, p, what) for p in x]
             columns = [np.asarray([row[k] for row in table]) for k in range(len(table[0]))]
     except ProblemError:
         raise

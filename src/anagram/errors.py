@@ -17,5 +17,9 @@ class FileError(AnagramError, OSError):
     """A file or folder cannot be read, written or trusted."""
 
 
+class MissingError(AnagramError, ImportError):
+    """A package that only this feature needs is not installed."""
+
+
 class PointsWarning(UserWarning):
     """The batch is too small for the model: the loss may vanish on the points and nowhere else."""

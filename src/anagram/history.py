@@ -10,10 +10,14 @@ import numpy as np
 
 @dataclass
 class History:
-    """`steps` has one value a step (loss, rank, …); `blocks` one record a block (losses, errors, seconds)."""
+    """`steps` has one value a step (loss, rank, …); `blocks` one record a block (losses, errors, seconds).
+
+    `moved_at` is the step at which points last moved or the method began a new stage.
+    """
 
     steps: dict[str, np.ndarray] = field(default_factory=dict)
     blocks: list[dict[str, Any]] = field(default_factory=list)
+    moved_at: int = 0
 
     def extend(self, log: dict[str, np.ndarray], seconds: np.ndarray) -> None:
         """Append the log of a block of steps and the training seconds at their ends."""
@@ -21,9 +25,36 @@ class History:
             before = self.steps.get(key)
             self.steps[key] = np.asarray(values) if before is None else np.concatenate([before, np.asarray(values)])
 
+    def note_stages(self) -> None:
+        """A method whose sketch is over starts anew: its losses before and after cannot be compared."""
+        stages = self.steps.get("stage")
+        if stages is not None and len(changes := np.flatnonzero(np.diff(stages == 0))):
+            self.moved_at = max(self.moved_at, int(changes[-1]) + 1)
+
     def column(self, key: str) -> np.ndarray:
         """One quantity of the block records, NaN where it is unknown."""
         return np.array([np.nan if b.get(key) is None else b[key] for b in self.blocks], dtype=float)
+
+    def waited_in_vain(self, patience: int, least_progress: float, noisy: bool) -> int | None:
+        """For how many steps there was no progress, or None while there is some.
+
+        The loss on the same points is compared with itself `patience` steps ago. Where every step has its own
+        points (`noisy`), the median of the last steps is compared with that of as many before, and the least loss on
+        fresh points must be older than them; their number grows with the run, so that slow progress is told from none.
+        """
+        losses = self.steps.get("loss", np.zeros(0))
+        if not noisy:
+            # Losses on points that have moved since cannot be compared.
+            stands = (
+                len(losses) - self.moved_at > patience and losses[-1] > (1 - least_progress) * losses[-1 - patience]
+            )
+            return patience if stands else None
+        window = max(patience, len(losses) // 4)
+        if len(losses) < 2 * window:
+            return None
+        last, before = np.median(losses[-window:]), np.median(losses[-2 * window : -window])
+        best = self.blocks[int(np.argmin(self.column("validation_loss")))]["step"]
+        return window if last > (1 - least_progress) * before and best <= len(losses) - window else None
 
     @property
     def count(self) -> int:

@@ -44,14 +44,35 @@ def _probe_rule(region: Region) -> Any:
     return GaussLegendre(5) if region.dimension <= 2 else Sobol(64)
 
 
-def _test_quantities(problem: Problem, frame: Frame, level: Any) -> dict[str, Field]:
+def is_linear(problem: Problem) -> bool:
+    """Whether all operators are affine in the unknowns, tried out on multiples of the test fields.
+
+    Coefficients to be learned multiply the unknowns: with them a problem is not linear.
+    """
+    if problem.coefficients:
+        return False
+    multiples = jnp.array([-1.0, 0.0, 1.0, 2.0])
+    for key in problem.conditions:
+        region = problem.region(key)
+        cloud = region.draw(_probe_rule(region), np.random.default_rng(0))
+        minus, zero, one, two = np.asarray(
+            jax.jit(jax.vmap(lambda t, key=key, cloud=cloud: _rows_at(problem, key, cloud, 1.0, t)))(multiples)
+        )
+        size = np.abs(minus) + np.abs(zero) + np.abs(one) + np.abs(two)
+        bend = np.maximum(np.abs(minus + one - 2 * zero), np.abs(two + zero - 2 * one))
+        if not np.isfinite(size).all() or np.any(bend > 1e-9 * size.max()):
+            return False
+    return True
+
+
+def _test_quantities(problem: Problem, frame: Frame, level: Any, multiple: Any = 1.0) -> dict[str, Field]:
     fields: dict[str, Field] = {}
     for k, unknown in enumerate(problem.unknowns):
         wave = np.cos(np.arange(len(frame.axes)) + k) + 1.3
 
         def value(x: Array, wave: np.ndarray = wave, k: int = k, twofold: bool = unknown.is_complex) -> Array:
             real = level + 0.25 * jnp.sin(wave @ x + k)
-            return real + 1j * jnp.cos(wave @ x) if twofold else real
+            return multiple * (real + 1j * jnp.cos(wave @ x) if twofold else real)
 
         fields[unknown.name] = Field(value, frame)
     return fields | {name: constant(guess, frame) for name, guess in problem.coefficients.items()}
@@ -89,18 +110,7 @@ def _check_values(problem: Problem, clouds: dict[str, Any]) -> None:
     """An operator that is not finite on any of the test fields is not finite on the unknown either."""
 
     def rows(level: Array) -> dict[str, Array]:
-        result = {}
-        for key, cloud in clouds.items():
-            condition = problem.conditions[key]
-
-            def at(x: Array, normal: Array, condition: Condition = condition, key: str = key) -> Array:
-                frame = Frame(problem.domain.axes, normal if problem.region(key).has_normal else None)
-                fields = apply_operator(condition, _test_quantities(problem, frame, level), key)
-                return real_rows([f.at(x) for f in fields])
-
-            normal = cloud.x * 0 if cloud.normal is None else cloud.normal
-            result[key] = jax.vmap(at)(jnp.asarray(cloud.x), jnp.asarray(normal))
-        return result
+        return {key: _rows_at(problem, key, cloud, level) for key, cloud in clouds.items()}
 
     for key, values in jax.jit(jax.vmap(rows))(jnp.array(_LEVELS)).items():
         finite = np.isfinite(np.asarray(values)).all(axis=2)
@@ -111,3 +121,15 @@ def _check_values(problem: Problem, clouds: dict[str, Any]) -> None:
                 f"condition '{key}' is not finite at {describe_point(problem.domain.axes, clouds[key].x[first])} "
                 "for any of the fields it was tried on: look for a division by zero, a logarithm or a root there"
             )
+
+
+def _rows_at(problem: Problem, key: str, cloud: Any, level: Any, multiple: Any = 1.0) -> Array:
+    """D of a test field, or of a multiple of it, at the points of a cloud."""
+
+    def at(x: Array, normal: Array) -> Array:
+        frame = Frame(problem.domain.axes, normal if problem.region(key).has_normal else None)
+        quantities = _test_quantities(problem, frame, level, multiple)
+        return real_rows([f.at(x) for f in apply_operator(problem.conditions[key], quantities, key)])
+
+    normal = cloud.x * 0 if cloud.normal is None else cloud.normal
+    return jax.vmap(at)(jnp.asarray(cloud.x), jnp.asarray(normal))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -83,6 +84,7 @@ class Problem:
         self.name = str(name)
         self.setting = setting
         self.origin: dict[str, Any] = {}
+        self.compiled: dict[str, Any] = {}
         self.conditions = _gather((*groups, conditions))
         for key, condition in self.conditions.items():
             if condition.on is not None and not condition.on.lies_in(domain):
@@ -108,6 +110,11 @@ class Problem:
     def asked(self) -> Unknowns:
         """The unknowns, without the conditions on them."""
         return Unknowns(self.domain, self.unknowns, self.coefficients)
+
+    @functools.cached_property
+    def is_linear(self) -> bool:
+        """Whether all operators are affine in the unknowns (tried out on test fields)."""
+        return probe.is_linear(self)
 
     @property
     def knows_solution(self) -> bool:

@@ -14,15 +14,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from anagram.batch import Batch, Points, count_rows, default_points, sample, warn_if_few
+from anagram.adaptive import ADAPT_EVERY, WORSE, AdaptivePoints
+from anagram.batch import Batch, Points, count_rows, point_rules, sample, warn_if_few
 from anagram.compound import Compound
 from anagram.condition import check_finite
+from anagram.defaults import complete
 from anagram.environment import physical_memory
 from anagram.errors import PointsWarning, ProblemError, SettingError
 from anagram.evaluation import Judge
 from anagram.history import History
 from anagram.methods import Method
-from anagram.models import ParametricModel, count_parameters
+from anagram.models import ModelSpec, ParametricModel, count_parameters
+from anagram.models.spec import spec_to_json
+from anagram.pool import Pool, batch_of
 from anagram.problem import Problem
 from anagram.setting import Setting
 from anagram.solution import Solution
@@ -103,7 +107,7 @@ def solve(
             raise SettingError("give either model= or start=: a run that goes on has the model of its start")
         model = start.model.spec
     setting = _complete(problem, model, method, points, steps, options)
-    budget = Budget(setting.steps, seconds, tol, patience)
+    budget = Budget(setting.steps or 0, seconds, tol, patience)
     if not progress:
         return Trainer(problem, setting, seed, start).train(budget, monitors)
     from anagram.report.progress import Progress
@@ -117,13 +121,31 @@ def _complete(problem: Problem, model: Any, method: Any, points: Any, steps: Any
         raise SettingError(
             f"solve needs a Problem, not {type(problem).__name__}; those of the catalogue: catalogue.problem(name)"
         )
-    setting = problem.setting or Setting(points=None)
+    setting = problem.setting or Setting()
     if method is not None:
         setting = setting.with_method(method)
     if options:
         setting = replace(setting, options={**setting.options, **options})
     given = {"model": model, "points": points, "steps": steps}
-    return replace(setting, **{k: v for k, v in given.items() if v is not None})
+    return complete(replace(setting, **{k: v for k, v in given.items() if v is not None}), problem)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The compiled functions of a run. They depend on shapes alone: runs with other seeds use them again."""
+
+    begin: Callable[..., Any]
+    block: Callable[..., Any]
+    measure: Callable[..., Any]
+    moved: Callable[..., Any]
+    rows: Callable[..., Any] | None
+
+
+def reusable_key(model: Any, method: Method, shapes: Any) -> str | None:
+    """What compiled functions depend on; None for models and methods that carry arrays of their own."""
+    if not isinstance(model, ModelSpec) or jax.tree.leaves(method):
+        return None
+    return f"{spec_to_json(model)} {method!r} {shapes}"
 
 
 class Trainer:
@@ -134,32 +156,61 @@ class Trainer:
             raise SettingError(f"the seed must be a whole number that is not negative, not {seed!r}")
         self.problem, self.setting, self.seed = problem, setting, int(seed)
         self.method = setting.make_method()
-        _refuse_too_large(problem, setting)
+        _refuse_too_large(self.method, count_parameters(setting.model, problem.asked), 0)
         self.model = ParametricModel(problem.asked, setting.model, self.seed)
         if start is not None:
             if start.model.asked.unknowns != problem.unknowns or start.domain.axes != problem.domain.axes:
                 raise SettingError("the solution to start from has other unknowns or axes than the problem")
             self.model.adopt(start.theta)
         self.compound = Compound(problem, self.model)
-        inside = default_points(problem, self.model.parameters)
-        self.batch = sample(problem, setting.points, seed=self.seed, inside=inside)
-        warn_if_few(self.batch, self.model.parameters)
+        inside = self.method.points_inside(problem, self.model.parameters)
+        rules = point_rules(problem, setting.points, inside, random=self.method.fresh_points)
+        self.pool = Pool(problem, rules, self.seed, BLOCK) if self.method.fresh_points else None
+        self.batch = sample(problem, rules, seed=self.seed)
+        _refuse_too_large(self.method, self.model.parameters, count_rows(self.batch))
+        if self.pool is None:
+            warn_if_few(self.batch, self.model.parameters)
         self.judge = Judge(self.compound, self.batch, self.seed)
+        self.adaptive = AdaptivePoints(self.compound, rules)
+        self._adapted_at = 0
         self.history = History()
         self.seconds = 0.0
         self._compile()
 
     def _compile(self) -> None:
         started = time.perf_counter()
-        begin = jax.jit(lambda theta, batch: self.method.init(self.compound, theta, batch))
-        begin = begin.lower(self.model.theta, self.batch).compile()
-        self.state = begin(self.model.theta, self.batch)
+        fresh, place = self._fresh()
+        shapes = jax.tree.map(jnp.shape, (self.model.theta, self.batch, fresh, self.judge.data))
+        key = reusable_key(self.setting.model, self.method, shapes)
+        compiled = self.problem.compiled.get(key) if key else None
+        if compiled is None:
+            compiled = self._compile_functions(fresh, place)
+            if key:
+                self.problem.compiled[key] = compiled
+        self._block, self._measure, self._moved, self.adaptive.rows_of = (
+            compiled.block,
+            compiled.measure,
+            compiled.moved,
+            compiled.rows,
+        )
+        self.state = compiled.begin(self.model.theta, self.batch)
+        self.compile_seconds = time.perf_counter() - started
         if not np.isfinite(self.state.loss):
             self._explain_start()
-        block = jax.jit(lambda state, batch, count: run_block(self.method, self.compound, state, batch, count))
-        self._block = block.lower(self.state, self.batch, jnp.asarray(0)).compile()
-        self._measure = jax.jit(self.judge.measure).lower(self.state.theta, *self.judge.data).compile()
-        self.compile_seconds = time.perf_counter() - started
+
+    def _compile_functions(self, fresh: Batch, place: int) -> Compiled:
+        method, compound, theta = self.method, self.compound, self.model.theta
+        begin = jax.jit(lambda theta, batch: method.init(compound, theta, batch)).lower(theta, self.batch).compile()
+        state = begin(theta, self.batch)
+        block = jax.jit(lambda *arguments: run_block(method, compound, *arguments))
+        moved = jax.jit(lambda state, batch: method.moved(compound, state, batch))
+        return Compiled(
+            begin=begin,
+            block=block.lower(state, self.batch, jnp.asarray(0), fresh, jnp.asarray(place)).compile(),
+            measure=jax.jit(self.judge.measure).lower(theta, *self.judge.data).compile(),
+            moved=moved.lower(state, self.batch).compile(),
+            rows=self.adaptive.compile(theta),
+        )
 
     def _explain_start(self) -> None:
         """The first loss is not finite: name a condition and a point."""
@@ -195,13 +246,35 @@ class Trainer:
 
     def _advance(self, length: int) -> dict[str, Any]:
         started = time.perf_counter()
-        self.state, log, taken = self._block(self.state, self.batch, jnp.asarray(length))
+        fresh, place = self._fresh()
+        length = min(length, BLOCK - place)
+        self.state, log, taken = self._block(self.state, self.batch, jnp.asarray(length), fresh, jnp.asarray(place))
         taken = int(taken)
         elapsed = time.perf_counter() - started
         log = {key: np.asarray(values)[:taken] for key, values in log.items()}
         self.history.extend(log, self.seconds + elapsed * np.arange(1, taken + 1) / taken)
         self.seconds += elapsed
+        self.history.note_stages()
+        self._adapt()
         return self._record({"seconds_per_step": elapsed / taken, **{k: v[-1].item() for k, v in log.items()}})
+
+    def _fresh(self) -> tuple[Batch, int]:
+        """The points drawn for the steps to come, and the place of the next step among them."""
+        return ({}, 0) if self.pool is None else self.pool.at(self.history.count)
+
+    def _adapt(self) -> None:
+        """Move points if the loss on fresh points says so."""
+        if not self.adaptive.any or self.history.count < self._adapted_at + ADAPT_EVERY:
+            return
+        started = time.perf_counter()
+        theta, loss = self.method.iterate(self.state), self.history.steps["loss"][-1]
+        if self._measure(theta, *self.judge.data).validation_loss > WORSE * loss:
+            self.batch, moved = self.adaptive.improve(theta, self.batch)
+            if moved:
+                self.state = self._moved(self.state, self.batch)
+                self.history.moved_at = self.history.count
+        self._adapted_at = self.history.count
+        self.seconds += time.perf_counter() - started
 
     def _record(self, info: dict[str, Any]) -> dict[str, Any]:
         measured = self.measured = self._measure(self.state.theta, *self.judge.data)
@@ -218,7 +291,6 @@ class Trainer:
         return record
 
     def _reason(self, budget: Budget, record: dict[str, Any]) -> str | None:
-        losses = self.history.steps.get("loss", np.zeros(0))
         if record.get("failed"):
             return "failed: the step is not finite; the parameters are those before it"
         if budget.tol is not None and np.sqrt(2 * record["validation_loss"]) <= budget.tol:
@@ -231,9 +303,8 @@ class Trainer:
             return "steps used up"
         if budget.seconds is not None and self.seconds >= budget.seconds:
             return "time used up"
-        if len(losses) > budget.patience and losses[-1] > (1 - budget.least_progress) * losses[-1 - budget.patience]:
-            return f"stagnant: no progress in {budget.patience} steps"
-        return None
+        waited = self.history.waited_in_vain(budget.patience, budget.least_progress, noisy=self.pool is not None)
+        return None if waited is None else f"stagnant: no progress in {waited} steps"
 
     def _summary(self, reason: str, record: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -256,9 +327,12 @@ class Trainer:
 
 
 def run_block(
-    method: Method, compound: Compound, state: Any, batch: Batch, count: Any
+    method: Method, compound: Compound, state: Any, batch: Batch, count: Any, pool: Batch | None = None, place: Any = 0
 ) -> tuple[Any, dict[str, Any], Any]:
-    """At most `count` steps as one compiled loop; a failed or stuck step ends it. Returns state, log, steps taken."""
+    """At most `count` steps as one compiled loop; a failed or stuck step ends it. Returns state, log, steps taken.
+
+    Each step takes its own points out of a pool, from a place on, for the conditions that are in it.
+    """
     template = jax.eval_shape(lambda s: method.step(compound, s, batch)[1], state)
     log = jax.tree.map(lambda leaf: jnp.zeros((BLOCK, *leaf.shape), leaf.dtype), template)
 
@@ -268,7 +342,7 @@ def run_block(
 
     def body(carry: Any) -> Any:
         taken, state, log, _ = carry
-        state, info = method.step(compound, state, batch)
+        state, info = method.step(compound, state, batch_of(batch, pool or {}, place + taken))
         log = jax.tree.map(lambda column, value: column.at[taken].set(value), log, info)
         return taken + 1, state, log, info["failed"] | info["stuck"]
 
@@ -276,15 +350,17 @@ def run_block(
     return state, log, taken
 
 
-def _refuse_too_large(problem: Problem, setting: Setting) -> None:
-    """Matrices of size P×P must fit into memory; say so before anything is allocated."""
-    count, memory = count_parameters(setting.model, problem.asked), physical_memory()
-    if count is not None and memory is not None and 8 * 3 * count**2 > memory:
-        needed, there = 8 * 3 * count**2 / 2**30, memory / 2**30
-        raise SettingError(
-            f"a model with {count} parameters needs matrices of about {needed:.0f} GB, this machine has {there:.0f}: "
-            "take a smaller model"
-        )
+def _refuse_too_large(method: Method, parameters: int | None, rows: int) -> None:
+    """The matrices of a step must fit into memory; say so before any of them is allocated."""
+    there = physical_memory()
+    if parameters is None or there is None or method.memory(parameters, rows) <= there:
+        return
+    needed = method.memory(parameters, rows) / 2**30
+    fewer = " or fewer points" if method.memory(parameters, 0) <= there else ""
+    raise SettingError(
+        f"a model with {parameters} parameters needs matrices of about {needed:.0f} GB, this machine has "
+        f"{there / 2**30:.0f}: take a smaller model{fewer}"
+    )
 
 
 def _warn_if_overfitted(first: float, record: dict[str, Any]) -> None:

@@ -15,13 +15,13 @@ MODEL_KEYS = {"width", "widths", "depth", "activation", "init", "scale", "order"
 
 @dataclass(frozen=True)
 class Setting:
-    """A way to solve a problem; the catalogue has two for each of its own, the paper's and a good one."""
+    """A way to solve a problem. What is None is chosen from the problem, see `anagram.defaults`."""
 
-    model: Any = field(default_factory=lambda: MLP(20, 20))
+    model: Any = None
     method: str | Method = "auto"
     options: Mapping[str, Any] = field(default_factory=dict)
     points: Any = None
-    steps: int = 300
+    steps: int | None = None
 
     def make_method(self) -> Method:
         """The method with its options."""

@@ -5,6 +5,7 @@ import pytest
 
 import anagram as ag
 from anagram.methods import make_method
+from anagram.methods.cutoffs import elbow
 from anagram.methods.search import LEVELS, full_grid, refined_grid
 from oracles import truncated_step
 from tolerances import ACCUMULATED, assert_close
@@ -71,16 +72,32 @@ def test_the_direction_is_the_truncated_pseudo_inverse_of_the_chosen_rows(rows):
     assert_close(info["loss"], min(losses), 1e-6)
 
 
-def test_the_loss_never_rises():
+@pytest.mark.parametrize("factorisation", ["auto", "svd", "lq", "eigh"])
+def test_the_elbow_is_a_cutoff_like_any_other(factorisation):
+    """One step with ε at the elbow is the step with that number as ε, and the elbow is chosen afresh."""
+    method = ag.Anagram("elbow", factorisation=factorisation, search="full")
+    compound, batch, before, after, info = first_step(poisson(), ag.MLP(10), method)
+    residual, features = (np.asarray(a) for a in jax.jit(compound.features)(before.theta, batch))
+    sigma = np.linalg.svd(features, compute_uv=False)
+    floor = (6e-8 if factorisation == "eigh" else 1e-13) * sigma[0]
+    step, rank = truncated_step(features, residual, sigma[int(elbow(sigma, floor)) - 1] * (1 - 1e-9))
+    assert int(info["rank"]) == rank < np.sum(sigma > floor)
+    assert_close(after.theta - before.theta, float(info["step_length"]) * step, 1e-4)
+    again = jax.jit(lambda s: method.step(compound, s, batch))(after)[1]
+    assert float(again["cutoff"]) != float(info["cutoff"])
+
+
+@pytest.mark.parametrize("cutoff", [1e-3, "elbow"])
+def test_the_loss_never_rises(cutoff):
     problem = ag.catalogue.problem("allen-cahn")
     model = ag.ParametricModel(problem.asked, ag.MLP(8, 8), 0)
     compound, batch = ag.Compound(problem, model), ag.sample(problem, ag.Grid(12))
-    method = ag.Anagram(1e-3)
+    method = ag.Anagram(cutoff)
     state = method.init(compound, model.theta, batch)
     _, info = jax.jit(lambda s: jax.lax.scan(lambda s, _: method.step(compound, s, batch), s, None, length=40))(state)
     losses = np.concatenate([[state.loss], info["loss"]])
     assert np.all(np.diff(losses) <= 0)
-    assert losses[-1] < 0.1 * losses[0]
+    assert losses[-1] < (0.1 if cutoff == 1e-3 else 1) * losses[0]
 
 
 @pytest.mark.parametrize("search", [full_grid, refined_grid])
@@ -112,7 +129,9 @@ def test_nan_leaves_the_state_as_it_was():
     [
         ({"cutoff": -1}, "not negative"),
         ({"cutoff": 2.0}, "below 1"),
-        ({"cutoff": "x"}, "not negative"),
+        ({"cutoff": "x"}, "not negative, or 'elbow'"),
+        ({"cutoff": True}, "not negative, or 'elbow'"),
+        ({"cutoff": "elbow", "factorisation": "cholesky"}, "does not give"),
         ({"rows": "all"}, "weighted"),
         ({"search": "golden"}, "full, refined"),
         ({"factorisation": "lu"}, "no factorisation"),
@@ -123,6 +142,11 @@ def test_nan_leaves_the_state_as_it_was():
 def test_mistakes_with_options(options, message):
     with pytest.raises(ag.SettingError, match=message):
         make_method("anagram", **options)
+
+
+def test_the_elbow_from_the_command_line():
+    setting = ag.Setting(method="anagram").with_changes({"cutoff": "elbow"})
+    assert setting.make_method().cutoff == "elbow"
 
 
 def test_methods_by_name():

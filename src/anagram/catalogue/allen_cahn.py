@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from anagram.catalogue.entry import Entry
 from anagram.catalogue.references.allen_cahn import AllenCahnReference
 from anagram.condition import Condition
-from anagram.domains import Box, GaussLegendre, Grid
+from anagram.domains import Box, Grid
 from anagram.models import MLP
 from anagram.problem import Problem
 from anagram.setting import Setting
@@ -29,7 +29,6 @@ ENTRY = Entry(
     title="Allen–Cahn 1+1D",
     equation="u_t = 10⁻³ u_xx + 5(u − u³) on [0,1]×[−1,1]",
     state=state,
-    default=Setting(model=MLP(20, 20, 20, scale=2), points=GaussLegendre(t=50, x=120), steps=250),
     paper=Setting(
         method="anagram",
         model=MLP(20, 20, 20, init="small", scale=0),

@@ -6,7 +6,7 @@ import numpy as np
 from anagram.catalogue.entry import Entry
 from anagram.catalogue.references.burgers import BurgersReference
 from anagram.condition import Condition
-from anagram.domains import Box, GaussLegendre, Grid
+from anagram.domains import Box, Grid
 from anagram.errors import ProblemError
 from anagram.models import MLP
 from anagram.problem import Problem
@@ -37,22 +37,11 @@ def paper_grid(count: int = 240) -> Grid:
     return Grid(t=np.linspace(0, 1, count), x=np.concatenate([-right[::-1], [0.0], right]))
 
 
-def shock_grid(times: int, places: int) -> Grid:
-    """Interior points that crowd around x = 0, where the shock forms."""
-    s = np.linspace(-1, 1, places + 2)[1:-1]
-    return Grid(t=times, x=0.35 * s + 0.65 * s**3)
-
-
 ENTRY = Entry(
     name="burgers",
     title="Burgers 1+1D",
     equation="u_t + u u_x = ν u_xx on [0,1]×[−1,1]",
     state=state,
-    default=Setting(
-        model=MLP(20, 20, 20, scale=2),
-        points={"equation": shock_grid(50, 120), "initial": GaussLegendre(120), "walls": GaussLegendre(60)},
-        steps=200,
-    ),
     paper=Setting(
         method="anagram",
         model=MLP(32, 32, 32, init="small", scale=0),

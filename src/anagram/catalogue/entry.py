@@ -17,14 +17,13 @@ class Entry:
     """A problem of the catalogue.
 
     `state` states it (with its own parameters, such as a viscosity); `paper` is the setting of the paper's
-    experiment and `default` the one we recommend.
+    experiment. Otherwise it is solved with the defaults of any other problem (`anagram.defaults`).
     """
 
     name: str
     title: str
     equation: str
     state: Callable[..., Problem]
-    default: Setting
     paper: Setting
 
     @property
@@ -39,6 +38,6 @@ class Entry:
             known = ", ".join(self.parameters) or "none"
             raise SettingError(f"the problem '{self.name}' has no parameter '{min(unknown)}'; its parameters: {known}")
         problem = self.state(**parameters)
-        problem.setting = self.paper if paper else self.default
+        problem.setting = self.paper if paper else None
         problem.origin = {"catalogue": self.name, "parameters": {**self.parameters, **parameters}}
         return problem

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 
 from anagram.catalogue.entry import Entry
 from anagram.condition import Condition
-from anagram.domains import Box, GaussLegendre, Grid
+from anagram.domains import Box, Grid
 from anagram.models import MLP
 from anagram.problem import Problem
 from anagram.setting import Setting
@@ -33,7 +33,6 @@ ENTRY = Entry(
     title="Heat 1+1D",
     equation="u_t = ¼ u_xx on [0,1]×[0,1]",
     state=state,
-    default=Setting(model=MLP(20, 20), points=GaussLegendre(30), steps=300),
     paper=Setting(
         method="anagram",
         model=MLP(64, init="small", scale=0),

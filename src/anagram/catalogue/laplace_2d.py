@@ -4,7 +4,7 @@ import jax.numpy as jnp
 
 from anagram.catalogue.entry import Entry
 from anagram.condition import Condition
-from anagram.domains import Box, GaussLegendre, Grid
+from anagram.domains import Box, Grid
 from anagram.models import MLP
 from anagram.problem import Problem
 from anagram.setting import Setting
@@ -32,7 +32,6 @@ ENTRY = Entry(
     title="Laplace 2D",
     equation="Δu = −2π² sin πx sin πy on [0,1]²",
     state=state,
-    default=Setting(model=MLP(32), points=GaussLegendre(30), steps=400),
     paper=Setting(
         method="anagram",
         model=MLP(32, init="small", scale=0),

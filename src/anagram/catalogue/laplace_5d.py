@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from anagram.catalogue.entry import Entry
 from anagram.condition import Condition
-from anagram.domains import Box, Sobol, Uniform
+from anagram.domains import Box, Uniform
 from anagram.models import MLP
 from anagram.problem import Problem
 from anagram.setting import Setting
@@ -35,7 +35,6 @@ ENTRY = Entry(
     title="Laplace 5D",
     equation="Δu = −π² Σ sin πx_k on [0,1]⁵",
     state=state,
-    default=Setting(model=MLP(64), points={"equation": Sobol(4000), "walls": Sobol(2000)}, steps=250),
     paper=Setting(
         method="anagram",
         model=MLP(64, init="small", scale=0),

@@ -1,6 +1,7 @@
 """Where conditions hold, and how points are drawn there."""
 
 from anagram.domains.box import Box, Face
+from anagram.domains.cells import Cells
 from anagram.domains.region import Cloud, PointSet, Region, Union
 from anagram.domains.rules import (
     Chosen,
@@ -8,12 +9,14 @@ from anagram.domains.rules import (
     Grid,
     LatinHypercube,
     PointRule,
+    Repeated,
     Sobol,
     Uniform,
 )
 
 __all__ = [
     "Box",
+    "Cells",
     "Chosen",
     "Cloud",
     "Face",
@@ -23,6 +26,7 @@ __all__ = [
     "PointRule",
     "PointSet",
     "Region",
+    "Repeated",
     "Sobol",
     "Uniform",
     "Union",

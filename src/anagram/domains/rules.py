@@ -22,6 +22,7 @@ class PointRule(abc.ABC):
     """How points are drawn: `draw` returns points (n, k) in the given intervals and weights (n,)."""
 
     weights_are_final = False
+    is_random = False
 
     @abc.abstractmethod
     def draw(
@@ -125,8 +126,9 @@ class GaussLegendre(PerAxis):
 
 @dataclass(frozen=True, repr=False)
 class Counted(PointRule):
-    """Rules told by the total number of points."""
+    """Rules told by the total number of points, which are random."""
 
+    is_random = True
     count: int
 
     def __post_init__(self) -> None:
@@ -136,13 +138,21 @@ class Counted(PointRule):
     def unit(self, dimension: int, rng: np.random.Generator) -> np.ndarray:
         """Points of the unit cube."""
 
+    def units(self, times: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
+        """So many sets of points of the unit cube, one after the other, from one draw."""
+        return type(self)(times * self.count).unit(dimension, rng)
+
     def draw(
         self, intervals: Intervals, rng: np.random.Generator, *, closed: bool, fixed: Mapping[str, float] | None = None
     ) -> Draw:
+        return self.draws(1, intervals, rng)
+
+    def draws(self, times: int, intervals: Intervals, rng: np.random.Generator) -> Draw:
+        """So many draws, one after the other."""
         if not intervals:
-            return np.zeros((1, 0)), np.ones(1)
+            return np.zeros((times, 0)), np.ones(times)
         bounds = np.array(list(intervals.values()), dtype=float)
-        x = bounds[:, 0] + (bounds[:, 1] - bounds[:, 0]) * self.unit(len(bounds), rng)
+        x = bounds[:, 0] + (bounds[:, 1] - bounds[:, 0]) * self.units(times, len(bounds), rng)
         return x, np.full(len(x), 1.0 / len(x))
 
     def share(self, fraction: float) -> PointRule:
@@ -174,9 +184,30 @@ class LatinHypercube(Counted):
     """Points of which every axis sees one in each of n equal intervals."""
 
     def unit(self, dimension: int, rng: np.random.Generator) -> np.ndarray:
-        from scipy.stats import qmc
+        return self.units(1, dimension, rng)
 
-        return qmc.LatinHypercube(dimension, rng=rng).random(self.count)
+    def units(self, times: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
+        # Every set on its own: parts of a large hypercube would be no hypercubes.
+        shape = (times, self.count, dimension)
+        intervals = rng.permuted(np.broadcast_to(np.arange(self.count)[:, None], shape), axis=1)
+        return ((intervals + rng.uniform(size=shape)) / self.count).reshape(-1, dimension)
+
+
+class Repeated(PointRule):
+    """So many draws of a random rule as one: the first set of points, then the second, and so on."""
+
+    is_random = True
+
+    def __init__(self, rule: Counted, times: int) -> None:
+        self.rule, self.times = rule, times
+
+    def draw(
+        self, intervals: Intervals, rng: np.random.Generator, *, closed: bool, fixed: Mapping[str, float] | None = None
+    ) -> Draw:
+        return self.rule.draws(self.times, intervals, rng)
+
+    def __repr__(self) -> str:
+        return f"{self.times} times {self.rule!r}"
 
 
 class Chosen(PointRule):

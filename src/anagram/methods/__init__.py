@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from anagram.errors import SettingError
+from anagram.methods.amstramgram import Amstramgram
 from anagram.methods.anagram import Anagram
 from anagram.methods.auto import Auto
 from anagram.methods.base import Method, State
+from anagram.methods.spring import Spring
 
-METHODS: dict[str, type[Method]] = {"auto": Auto, "anagram": Anagram}
+METHODS: dict[str, type[Method]] = {"auto": Auto, "anagram": Anagram, "amstramgram": Amstramgram, "spring": Spring}
 
-__all__ = ["METHODS", "Anagram", "Auto", "Method", "State", "make_method"]
+__all__ = ["METHODS", "Amstramgram", "Anagram", "Auto", "Method", "Spring", "State", "make_method"]
 
 
 def make_method(method: str | Method, **options: Any) -> Method:

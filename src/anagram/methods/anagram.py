@@ -13,9 +13,10 @@ from jaxtyping import Array, Float
 
 from anagram import spectrum
 from anagram.batch import Batch, unweighted
-from anagram.compound import Compound
+from anagram.compound import ResidualMap
 from anagram.errors import SettingError
 from anagram.methods.base import Method, State
+from anagram.methods.cutoffs import cutoff_keeping, elbow
 from anagram.methods.search import SEARCHES
 
 
@@ -23,15 +24,16 @@ class Anagram(Method):
     """d = V Σ† Uᵀ r with singular values ≤ ε dropped, then θ ← θ − η d with η = argmin ℓ(θ − η d).
 
     Args:
-        cutoff: ε, an absolute value or, if `relative`, a fraction of σ_max.
-        relative: how ε is meant.
+        cutoff: ε, an absolute value or, if `relative`, a fraction of σ_max; or ``elbow``, which cuts just below the
+            elbow of the spectrum, found afresh at every step (`anagram.methods.cutoffs.elbow`).
+        relative: how a number ε is meant.
         rows: ``weighted`` takes the direction from the rows whose squares add up to the loss; ``paper`` from
             rows that all count once, as in the code of the paper's authors. The loss is the same.
         factorisation: how J is factorised, see `anagram.spectrum.factorise`.
         search: ``full`` tries all of 2⁰ … 2⁻³⁰; ``refined`` finds the same minimum with fewer losses.
     """
 
-    cutoff: float = eqx.field(static=True)
+    cutoff: float | str = eqx.field(static=True)
     relative: bool = eqx.field(static=True)
     rows: str = eqx.field(static=True)
     factorisation: str = eqx.field(static=True)
@@ -39,15 +41,16 @@ class Anagram(Method):
 
     def __init__(
         self,
-        cutoff: float = 1e-7,
+        cutoff: float | str = 1e-7,
         relative: bool = True,
         rows: str = "weighted",
         factorisation: str = "auto",
         search: str = "refined",
     ) -> None:
-        if isinstance(cutoff, bool) or not isinstance(cutoff, int | float) or not 0 <= cutoff < float("inf"):
-            raise SettingError(f"the cutoff must be a number that is not negative, not {cutoff!r}")
-        if relative and cutoff >= 1:
+        is_number = isinstance(cutoff, int | float) and not isinstance(cutoff, bool) and 0 <= cutoff < float("inf")
+        if cutoff != "elbow" and not is_number:
+            raise SettingError(f"the cutoff must be a number that is not negative, or 'elbow', not {cutoff!r}")
+        if relative and not isinstance(cutoff, str) and cutoff >= 1:
             raise SettingError(f"a relative cutoff must be below 1, or no singular value is left; got {cutoff:g}")
         if not isinstance(relative, bool):
             raise SettingError(f"relative must be true or false, not {relative!r}")
@@ -59,17 +62,17 @@ class Anagram(Method):
             raise SettingError(
                 "a cutoff needs singular values, which Cholesky does not give: use auto, svd, qr, eigh or lq"
             )
-        self.cutoff, self.relative, self.rows = float(cutoff), relative, rows
+        self.cutoff = cutoff if isinstance(cutoff, str) else float(cutoff)
+        self.relative, self.rows = relative, rows
         self.factorisation, self.search = factorisation, search
 
-    def init(self, compound: Compound, theta: Float[Array, " params"], batch: Batch) -> State:
+    def init(self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch) -> State:
         return State(theta, compound.loss(theta, batch))
 
-    def step(self, compound: Compound, state: Any, batch: Batch) -> tuple[State, dict[str, Array]]:
+    def step(self, compound: ResidualMap, state: Any, batch: Batch) -> tuple[State, dict[str, Array]]:
         theta, loss_now = state
         of_rows = unweighted(batch) if self.rows == "paper" else batch
-        modes = spectrum.factorise_for_cutoff(self.factorisation, compound, theta, of_rows, self.cutoff, self.relative)
-        cutoff = self.cutoff * modes.largest if self.relative else jnp.asarray(self.cutoff)
+        modes, cutoff = self._factorise(compound, theta, of_rows)
         step = modes.truncated(cutoff)
         finite = jnp.all(jnp.isfinite(step.direction)) & jnp.isfinite(loss_now)
         direction = jnp.where(finite, step.direction, 0.0)
@@ -85,3 +88,15 @@ class Anagram(Method):
             "stuck": finite & (length == 0.0),
         }
         return State(theta + length * direction, loss), info
+
+    def _factorise(
+        self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch
+    ) -> tuple[spectrum.Spectrum, Float[Array, ""]]:
+        """The spectrum, and ε in absolute terms."""
+        if isinstance(self.cutoff, str):
+            # Where the elbow will be is not known beforehand: all singular values must be right.
+            modes = spectrum.factorise(self.factorisation, compound, theta, batch)
+            assert isinstance(modes, spectrum.Modes), "Cholesky was refused"
+            return modes, cutoff_keeping(modes.sigma, elbow(modes.sigma, modes.floor))
+        modes = spectrum.factorise_for_cutoff(self.factorisation, compound, theta, batch, self.cutoff, self.relative)
+        return modes, self.cutoff * modes.largest if self.relative else jnp.asarray(self.cutoff)

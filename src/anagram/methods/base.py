@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import equinox as eqx
 from jaxtyping import Array, Float
 
-from anagram.batch import Batch
-from anagram.compound import Compound
+from anagram.batch import Batch, enough_points
+from anagram.compound import ResidualMap
+from anagram.problem import Problem
 
 
 class State(NamedTuple):
@@ -26,10 +27,31 @@ class Method(eqx.Module):
     sets ``info["failed"]``; a state that can never change again sets ``info["stuck"]``.
     """
 
+    @property
+    def fresh_points(self) -> bool:
+        """Whether every step is to see points of its own, drawn anew."""
+        return False
+
+    def points_inside(self, problem: Problem, parameters: int) -> int:
+        """How many points the domain gets where the user says nothing."""
+        return enough_points(problem, parameters)
+
+    def memory(self, parameters: int, rows: int) -> int:
+        """Bytes of the matrices that a step holds at the same time."""
+        return 8 * 3 * parameters**2
+
     @abc.abstractmethod
-    def init(self, compound: Compound, theta: Float[Array, " params"], batch: Batch) -> Any:
+    def init(self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch) -> Any:
         """The state at the start, with fields `theta` and `loss` at least."""
 
     @abc.abstractmethod
-    def step(self, compound: Compound, state: Any, batch: Batch) -> tuple[Any, dict[str, Array]]:
+    def step(self, compound: ResidualMap, state: Any, batch: Batch) -> tuple[Any, dict[str, Array]]:
         """One step: the next state, and scalars worth looking at (`loss`, `failed`, `stuck` at least)."""
+
+    def iterate(self, state: Any) -> Float[Array, " params"]:
+        """Where the next step starts from; the parameters themselves, unless better ones than these are kept."""
+        return state.theta
+
+    def moved(self, compound: ResidualMap, state: Any, batch: Batch) -> Any:
+        """The state after the points have changed: the same parameters, with the loss on the new batch."""
+        return state._replace(loss=compound.loss(state.theta, batch))

@@ -27,6 +27,7 @@ class Trial(NamedTuple):
     length: Float[Array, ""]
     ratio: Float[Array, ""]
     curvature: Float[Array, ""]
+    rank: Float[Array, ""]
 
 
 class Edge(NamedTuple):
@@ -58,7 +59,7 @@ def find_edge(
     smallest: Float[Array, ""],
     largest: Float[Array, ""],
     most: int = 14,
-    precision: float = 0.05,
+    precision: Float[Array, ""] | float = 0.05,
 ) -> Edge:
     """The acceptable step with the smallest λ, searched from λ = start.
 

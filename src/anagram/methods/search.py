@@ -1,4 +1,4 @@
-"""Line searches: the best step length η on the grid 2⁰, 2⁻¹, … 2⁻³⁰ and 0."""
+"""Line searches: the best step length η on a grid and 0; the paper's grid is 2⁰, 2⁻¹, … 2⁻³⁰."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 LEVELS = 31
 STRIDE = 4
+HALVINGS = 2.0 ** -np.arange(LEVELS)
 
 Loss = Callable[[Float[Array, ""]], Float[Array, ""]]
 
@@ -26,25 +28,55 @@ def _best(lengths: Array, values: Array, loss_now: Array) -> tuple[Array, Array]
     return jnp.where(better, lengths[index], 0.0), jnp.where(better, values[index], loss_now)
 
 
-def full_grid(loss: Loss, loss_now: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+def full_grid(
+    loss: Loss, loss_now: Float[Array, ""], grid: np.ndarray = HALVINGS
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
     """η and ℓ at the minimum over the whole grid; 0 is a member, so the loss never rises."""
-    lengths = 2.0 ** -jnp.arange(LEVELS)
+    lengths = jnp.asarray(grid)
     return _best(lengths, _evaluate(loss, lengths), loss_now)
 
 
-def refined_grid(loss: Loss, loss_now: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """The same minimum from 14 losses: every fourth length first, then the neighbours of the best.
+def refined_grid(
+    loss: Loss, loss_now: Float[Array, ""], grid: np.ndarray = HALVINGS, stride: int = STRIDE
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """The same minimum from few losses: every `stride`-th length first, then the neighbours of the best.
 
-    It is the minimum over the whole grid unless ℓ has a second valley less than a factor 16 wide.
+    It is the minimum over the whole grid unless ℓ has a second valley narrower than a stride: on the paper's grid, of
+    which it takes 14 losses, less than a factor 16 wide.
     """
-    coarse = jnp.arange(0, LEVELS, STRIDE)
-    first = _evaluate(loss, 2.0**-coarse)
+    lengths = jnp.asarray(grid)
+    coarse = jnp.arange(0, lengths.size, stride)
+    first = _evaluate(loss, lengths[coarse])
     centre = coarse[jnp.argmin(first)]
-    offsets = jnp.array([k for k in range(1 - STRIDE, STRIDE) if k != 0])
-    near = jnp.clip(centre + offsets, 0, LEVELS - 1)
-    lengths = 2.0 ** -jnp.concatenate([coarse, near])
-    values = jnp.concatenate([first, _evaluate(loss, 2.0**-near)])
-    return _best(lengths, values, loss_now)
+    offsets = jnp.array([k for k in range(1 - stride, stride) if k != 0])
+    near = jnp.clip(centre + offsets, 0, lengths.size - 1)
+    values = jnp.concatenate([first, _evaluate(loss, lengths[near])])
+    return _best(lengths[jnp.concatenate([coarse, near])], values, loss_now)
+
+
+def first_valley(loss: Loss, loss_now: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """η and ℓ at the first length of the paper's grid, from 1 downwards, that halving does not improve.
+
+    Two losses are enough where 1 is the best length. 0 is taken if no length lowers the loss.
+    """
+    lengths = jnp.asarray(HALVINGS)
+
+    def at(level: Array) -> Array:
+        value = loss(lengths[jnp.minimum(level, LEVELS - 1)])
+        return jnp.where(jnp.isfinite(value), value, jnp.inf)
+
+    def goes_on(carry: tuple[Array, Array, Array]) -> Array:
+        level, value, shorter = carry
+        return (level < LEVELS - 1) & ~((value < loss_now) & (shorter >= value))
+
+    def halve(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        level, _, shorter = carry
+        return level + 1, shorter, at(level + 2)
+
+    zero = jnp.asarray(0)
+    level, value, _ = jax.lax.while_loop(goes_on, halve, (zero, at(zero), at(zero + 1)))
+    better = value < loss_now
+    return jnp.where(better, lengths[level], 0.0), jnp.where(better, value, loss_now)
 
 
 SEARCHES = {"full": full_grid, "refined": refined_grid}

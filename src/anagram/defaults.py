@@ -1,0 +1,58 @@
+"""Defaults: model, steps and options chosen from a problem when the user says nothing.
+
+Three things are looked at: the number of dimensions, whether the problem is linear, and whether there is an
+accelerator, which takes a larger model in the same time. The points are chosen in `anagram.batch`. Linear equations
+with smooth data have smooth solutions, which two small layers reach to rounding. Nonlinear ones make fronts and
+layers; they get a deeper network and cells of points that move.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import jax
+
+from anagram.methods import Method
+from anagram.models import MLP, ModelSpec
+from anagram.problem import Problem
+from anagram.setting import Setting
+
+
+def complete(setting: Setting, problem: Problem) -> Setting:
+    """The setting with nothing left open but the points."""
+    return replace(
+        setting,
+        model=default_model(problem) if setting.model is None else setting.model,
+        steps=default_steps(problem) if setting.steps is None else setting.steps,
+        options={**default_options(problem, setting.method), **setting.options},
+    )
+
+
+def default_model(problem: Problem) -> ModelSpec:
+    """A network of a size that fits the problem."""
+    many = problem.asked.outputs**0.5  # several unknowns share the hidden layers
+    if problem.domain.dimension > 2:
+        return MLP(round(64 * many), init="frequency")
+    if problem.is_linear:
+        return MLP(*[round(16 * many)] * 2)
+    return MLP(*[round((30 if has_accelerator() else 20) * many)] * 3, scale=2)
+
+
+def default_steps(problem: Problem) -> int:
+    """The largest number of steps; most runs stop by themselves before."""
+    if problem.domain.dimension > 2:
+        return 200
+    if problem.is_linear:
+        return 400
+    return 600 if has_accelerator() else 300
+
+
+def default_options(problem: Problem, method: str | Method) -> dict[str, float]:
+    """Options of the method that depend on the problem."""
+    # In many dimensions long first steps saturate the few units a network has, and it does not recover.
+    return {"growth": 1.5} if method == "auto" and problem.domain.dimension > 2 else {}
+
+
+def has_accelerator() -> bool:
+    """Whether JAX computes on something else than the CPU."""
+    return jax.default_backend() != "cpu"
