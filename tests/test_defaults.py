@@ -35,7 +35,7 @@ def test_systems():
     product = stated(lambda u, v: (u.d("t") - v * u, v.d("t")), unknowns=("u", "v"))
     assert linear.is_linear
     assert not product.is_linear
-    assert complete(ag.Setting(), linear).model.widths == (23, 23)
+    assert complete(ag.Setting(), linear).model.widths == (20, 20)
 
 
 def test_every_default_has_more_rows_than_parameters():

@@ -103,7 +103,7 @@ def enough_points(problem: Problem, parameters: int = 0) -> int:
     if problem.domain.dimension > 2:
         return max(4000, 9 * parameters)
     # An accelerator takes more points in the same time.
-    hidden = 7 if jax.default_backend() == "cpu" else 10
+    hidden = 6 if jax.default_backend() == "cpu" else 10
     return max(900, (3 if problem.is_linear else hidden) * parameters)
 
 

@@ -25,6 +25,8 @@ Carry = TypeVar("Carry")
 
 # The features of one chunk of points take about this much memory; a few such arrays exist at a time.
 CHUNK_BYTES = 64 * 2**20
+# Products with fewer columns are too small to gain from being cut into blocks.
+SMALL = 256
 
 
 class Gram(NamedTuple):
@@ -199,7 +201,17 @@ def _in_chunks(part: ConditionBatch, size: int) -> ConditionBatch:
 
 def gram_of(residual: Float[Array, " rows"], features: Float[Array, "rows params"]) -> Gram:
     """The normal equations of J and r."""
-    return Gram(features.T @ features, features.T @ residual, residual @ residual)
+    return Gram(square(features), features.T @ residual, residual @ residual)
+
+
+def square(matrix: Float[Array, "rows columns"]) -> Float[Array, "columns columns"]:
+    """AᵀA. Half of it is enough: blocks below the diagonal are those above it, transposed."""
+    columns = matrix.shape[1]
+    if columns < SMALL:
+        return matrix.T @ matrix
+    left, right = matrix[:, : columns // 2], matrix[:, columns // 2 :]
+    corner = left.T @ right
+    return jnp.block([[square(left), corner], [corner.T, square(right)]])
 
 
 def triangle_of(

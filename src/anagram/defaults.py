@@ -34,7 +34,7 @@ def default_model(problem: Problem) -> ModelSpec:
     if problem.domain.dimension > 2:
         return MLP(round(64 * many), init="frequency")
     if problem.is_linear:
-        return MLP(*[round(16 * many)] * 2)
+        return MLP(*[round(14 * many)] * 2)
     return MLP(*[round((30 if has_accelerator() else 20) * many)] * 3, scale=2)
 
 

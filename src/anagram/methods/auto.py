@@ -23,7 +23,7 @@ from anagram.methods.edge import Trial, find_edge
 
 STUCK_AFTER = 8  # rejected steps in a row
 TREND = 30  # steps over which the trend of the damping is taken
-SOLVED_ROUGHLY = 1e-6  # before the loss has fallen by this factor the trend says nothing
+SOLVED_ROUGHLY = 1e-9  # before the loss has fallen by this factor the trend says nothing
 
 
 class AutoState(NamedTuple):

@@ -28,7 +28,7 @@ from anagram.problem import Problem
 
 POINTS_INSIDE = 256
 REACH = 3.0  # a direction is walked this many times over, at most, while it is remembered
-KEPT = 1.0  # of the warm-up, when a step had to be shortened
+KEPT = 0.8  # of the warm-up, when a step had to be shortened to a quarter or less
 REJECTIONS = 8  # so many steps in a row without a length that lowers the loss, and the run is stuck
 
 
@@ -49,9 +49,11 @@ class Spring(Method):
         damping: λ, a fraction of the mean of the diagonal of JJᵀ if `relative`, an absolute value otherwise.
         relative: how λ is meant. A fraction means the same whatever the weights and the units of the conditions are.
         momentum: μ, the most that is kept of the last direction; 0 gives plain damped steps.
-        warmup: after k steps of full length μ is at most k/(k + warmup); steps that had to be shortened take a
-            fifth of k away. With 0, μ is the same from the first step on, and after k steps directions are divided
-            by √(1 − μ²ᵏ), for they are short as long as they have gathered little.
+        warmup: μ is at most k/(k + warmup) after k steps of full length. A step that was halved counts for a
+            quarter of one, and one that was shortened further takes a fifth of k away: such steps leave the
+            neighbourhood in which J can be trusted, and what they taught is not worth keeping. With 0, μ is the
+            same from the first step on, and after k steps directions are divided by √(1 − μ²ᵏ), for they are short
+            as long as they have gathered little.
         step_length: η. If left out it is searched for on the points of the step, so that the loss on them never
             rises: the first of L, L/2, L/4, … that halving does not improve, with L the lesser of 1 and 3(1 − μ).
         resample: every step sees points of its own, drawn anew.
@@ -69,7 +71,7 @@ class Spring(Method):
         damping: float = 1e-6,
         relative: bool = True,
         momentum: float = 0.99,
-        warmup: float = 10,
+        warmup: float = 20,
         step_length: float | None = None,
         resample: bool = True,
     ) -> None:
@@ -125,9 +127,9 @@ class Spring(Method):
         if self.step_length is None:
             longest = jnp.minimum(1.0, REACH * (1 - mu))
             fraction, fitted = first_valley(lambda part: loss_at(part * longest), loss_now)
-            length, shortened = fraction * longest, fraction < 1
+            length = fraction * longest
         else:
-            length, shortened = jnp.asarray(self.step_length), jnp.asarray(False)
+            length, fraction = jnp.asarray(self.step_length), jnp.asarray(1.0)
             fitted = loss_at(length)
         finite = jnp.all(jnp.isfinite(direction)) & jnp.isfinite(loss_now) & jnp.isfinite(fitted)
         useful = length > 0
@@ -137,7 +139,7 @@ class Spring(Method):
             loss=loss_now if self.resample else fitted,
             # A direction that leads nowhere is dropped: the next one is that of a plain damped step, which descends.
             momentum=jnp.where(useful, momentum, 0.0),
-            gathered=jnp.where(shortened & (self.warmup > 0), KEPT * gathered, gathered + 1),
+            gathered=self._gather(gathered, fraction),
             rejected=jnp.where(useful, 0, state.rejected + 1),
         )
         new = jax.tree.map(lambda after, before: jnp.where(finite, after, before), new, state)
@@ -152,6 +154,11 @@ class Spring(Method):
             "stuck": finite & (new.rejected >= REJECTIONS),
         }
         return new, info
+
+    def _gather(self, gathered: Float[Array, ""], fraction: Float[Array, ""]) -> Float[Array, ""]:
+        if self.warmup == 0:
+            return gathered + 1
+        return jnp.where(fraction >= 0.5, gathered + fraction**2, KEPT * gathered)
 
 
 def _is_number(value: Any) -> bool:
