@@ -75,10 +75,11 @@ def test_cells_are_halved_across_the_layer():
 
 def test_training_moves_points_only_when_fresh_points_say_so():
     problem = front(width=0.03)
-    setting = ag.Setting(model=ag.MLP(12, 12), points={"match": ag.Cells(300), "start": ag.GaussLegendre(20)}, steps=60)
+    points = {"match": ag.Cells(1000), "start": ag.GaussLegendre(20)}
+    setting = ag.Setting(model=ag.MLP(12, 12), points=points, options={"sketch": 0})
     trainer = Trainer(problem, setting, 0)
     before = np.asarray(trainer.batch["match"].x)
-    trainer.train(Budget(60))
+    trainer.train(Budget(90))
     assert trainer.history.moved_at > 0
     after = np.asarray(trainer.batch["match"].x)
     near = lambda x: np.mean(np.abs(x[:, 1] - 0.3) < 0.15)

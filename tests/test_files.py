@@ -33,7 +33,7 @@ def test_problems_of_ones_own_and_coefficients(tmp_path):
         unknowns={"psi": complex},
         coefficients={"k": 2.0},
     )
-    solution = ag.solve(problem, {"psi": ag.Polynomial(2)}, points=ag.Grid(9), steps=2, progress=False)
+    solution = ag.solve(problem, {"psi": ag.Polynomial(2)}, points=ag.Grid(9), steps=25, progress=False)
     solution.save(tmp_path)
     loaded = ag.load(tmp_path)
     assert_close(loaded(0.3), solution(0.3), 0.0)

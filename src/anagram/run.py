@@ -247,7 +247,7 @@ class Trainer:
     def _advance(self, length: int) -> dict[str, Any]:
         started = time.perf_counter()
         fresh, place = self._fresh()
-        length = min(length, BLOCK - place)
+        length = min(length, BLOCK - place, ADAPT_EVERY if self.adaptive.any else BLOCK)
         self.state, log, taken = self._block(self.state, self.batch, jnp.asarray(length), fresh, jnp.asarray(place))
         taken = int(taken)
         elapsed = time.perf_counter() - started

@@ -27,18 +27,16 @@ from anagram.methods.search import first_valley
 from anagram.problem import Problem
 
 POINTS_INSIDE = 256
-REACH = 3.0  # a direction is walked this many times over, at most, while it is remembered
-KEPT = 0.8  # of the warm-up, when a step had to be shortened to a quarter or less
 REJECTIONS = 8  # so many steps in a row without a length that lowers the loss, and the run is stuck
 
 
 class SpringState(NamedTuple):
-    """Parameters and loss; the direction φ, how many steps it may look back on, and rejections in a row."""
+    """Parameters and loss; the direction φ, the number of steps taken, and rejections in a row."""
 
     theta: Float[Array, " params"]
     loss: Float[Array, ""]
     momentum: Float[Array, " params"]
-    gathered: Float[Array, ""]
+    taken: Int[Array, ""]
     rejected: Int[Array, ""]
 
 
@@ -49,13 +47,12 @@ class Spring(Method):
         damping: λ, a fraction of the mean of the diagonal of JJᵀ if `relative`, an absolute value otherwise.
         relative: how λ is meant. A fraction means the same whatever the weights and the units of the conditions are.
         momentum: μ, the most that is kept of the last direction; 0 gives plain damped steps.
-        warmup: μ is at most k/(k + warmup) after k steps of full length. A step that was halved counts for a
-            quarter of one, and one that was shortened further takes a fifth of k away: such steps leave the
-            neighbourhood in which J can be trusted, and what they taught is not worth keeping. With 0, μ is the
-            same from the first step on, and after k steps directions are divided by √(1 − μ²ᵏ), for they are short
-            as long as they have gathered little.
+        warmup: after k steps μ is at most k/(k + warmup): at first a direction is outdated soon. With 0, μ is the
+            same from the first step on, and directions are divided by √(1 − μ²ᵏ), for they are short as long as
+            they have gathered little.
         step_length: η. If left out it is searched for on the points of the step, so that the loss on them never
-            rises: the first of L, L/2, L/4, … that halving does not improve, with L the lesser of 1 and 3(1 − μ).
+            rises: the first of 1 − μ, (1 − μ)/2, (1 − μ)/4, … that halving does not improve. At 1 − μ a direction
+            is walked once while it is remembered.
         resample: every step sees points of its own, drawn anew.
     """
 
@@ -105,31 +102,30 @@ class Spring(Method):
         return 8 * (2 * rows * parameters + 8 * parameters + 3 * rows**2)
 
     def init(self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch) -> SpringState:
-        return SpringState(theta, compound.loss(theta, batch), jnp.zeros_like(theta), jnp.asarray(0.0), jnp.asarray(0))
+        return SpringState(theta, compound.loss(theta, batch), jnp.zeros_like(theta), jnp.asarray(0), jnp.asarray(0))
 
     def step(self, compound: ResidualMap, state: Any, batch: Batch) -> tuple[SpringState, dict[str, Array]]:
-        theta, gathered = state.theta, state.gathered
+        theta, taken = state.theta, state.taken
         residual, features = compound.features(theta, batch)
         loss_now = 0.5 * residual @ residual
         kernel = features @ features.T
         damping = self.damping * jnp.trace(kernel) / residual.size if self.relative else jnp.asarray(self.damping)
         mu = jnp.asarray(self.momentum)
         if self.warmup > 0:
-            mu = jnp.minimum(mu, gathered / (gathered + self.warmup))
+            mu = jnp.minimum(mu, taken / (taken + self.warmup))
         kept = mu * state.momentum
         momentum = kept + spectrum.DualNormal(kernel, features, residual + features @ kept).damped(damping).direction
         # With a warm-up the first μ is 0, and then there is nothing to make up for.
-        direction = momentum if self.warmup > 0 else momentum / jnp.sqrt(1 - mu ** (2 * (gathered + 1)))
+        direction = momentum if self.warmup > 0 else momentum / jnp.sqrt(1 - mu ** (2 * (taken + 1)))
 
         def loss_at(length: Array) -> Array:
             return compound.loss(theta + length * direction, batch)
 
         if self.step_length is None:
-            longest = jnp.minimum(1.0, REACH * (1 - mu))
-            fraction, fitted = first_valley(lambda part: loss_at(part * longest), loss_now)
-            length = fraction * longest
+            part, fitted = first_valley(lambda part: loss_at(part * (1 - mu)), loss_now)
+            length = part * (1 - mu)
         else:
-            length, fraction = jnp.asarray(self.step_length), jnp.asarray(1.0)
+            length = jnp.asarray(self.step_length)
             fitted = loss_at(length)
         finite = jnp.all(jnp.isfinite(direction)) & jnp.isfinite(loss_now) & jnp.isfinite(fitted)
         useful = length > 0
@@ -139,7 +135,7 @@ class Spring(Method):
             loss=loss_now if self.resample else fitted,
             # A direction that leads nowhere is dropped: the next one is that of a plain damped step, which descends.
             momentum=jnp.where(useful, momentum, 0.0),
-            gathered=self._gather(gathered, fraction),
+            taken=taken + 1,
             rejected=jnp.where(useful, 0, state.rejected + 1),
         )
         new = jax.tree.map(lambda after, before: jnp.where(finite, after, before), new, state)
@@ -154,11 +150,6 @@ class Spring(Method):
             "stuck": finite & (new.rejected >= REJECTIONS),
         }
         return new, info
-
-    def _gather(self, gathered: Float[Array, ""], fraction: Float[Array, ""]) -> Float[Array, ""]:
-        if self.warmup == 0:
-            return gathered + 1
-        return jnp.where(fraction >= 0.5, gathered + fraction**2, KEPT * gathered)
 
 
 def _is_number(value: Any) -> bool:
