@@ -149,7 +149,8 @@ def test_the_residual_is_split_into_its_modes_and_the_rest(shape):
     for name, modes in every_spectrum(residual, features).items():
         if isinstance(modes, spectrum.Modes):
             parts = np.abs(modes.projected)[np.argsort(-np.asarray(modes.sigma))]
-            assert_close(parts[: min(shape)], expected, 1e-8, name)
+            # Squaring loses digits of the small modes.
+            assert_close(parts[: min(shape)], expected, 1e-3 if "eigh" in name else 1e-8, name)
             left = np.hypot(np.linalg.norm(parts[min(shape) :]), modes.outside)
             assert_close(left, rest, 1e-6, name, scale=np.linalg.norm(residual))
 

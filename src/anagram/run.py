@@ -256,7 +256,7 @@ class Trainer:
         self.seconds += elapsed
         self.history.note_stages()
         self._adapt()
-        return self._record({"seconds_per_step": elapsed / taken, **{k: v[-1].item() for k, v in log.items()}})
+        return self._record({"seconds_per_step": elapsed / taken, **{k: v[-1].tolist() for k, v in log.items()}})
 
     def _fresh(self) -> tuple[Batch, int]:
         """The points drawn for the steps to come, and the place of the next step among them."""

@@ -191,13 +191,14 @@ def test_mistakes_with_options(options, message):
 
 # -- what it is for --------------------------------------------------------------------------------------------
 def test_many_parameters_on_few_points_of_ten_dimensions():
-    """Poisson in ten dimensions, about forty times as many parameters as rows: momentum pays."""
-    problem = poisson(10)
-    points = {"equation": ag.Sobol(60), "walls": ag.Sobol(40)}
-
-    def error(**options):
-        return ag.solve(
-            problem, ag.MLP(64, 48), "spring", points=points, steps=250, options=options, progress=False
-        ).relative_l2_error
-
-    assert error() < 0.5 * error(momentum=0.0)
+    """Poisson in ten dimensions, about forty times as many parameters as rows."""
+    solution = ag.solve(
+        poisson(10),
+        ag.MLP(64, 48),
+        "spring",
+        points={"equation": ag.Sobol(60), "walls": ag.Sobol(40)},
+        steps=250,
+        progress=False,
+    )
+    assert solution.summary["parameters"] > 30 * solution.summary["rows"]
+    assert solution.relative_l2_error < 0.06
