@@ -152,7 +152,7 @@ def test_the_residual_is_split_into_its_modes_and_the_rest(shape):
             # Squaring loses digits of the small modes.
             assert_close(parts[: min(shape)], expected, 1e-3 if "eigh" in name else 1e-8, name)
             left = np.hypot(np.linalg.norm(parts[min(shape) :]), modes.outside)
-            assert_close(left, rest, 1e-6, name, scale=np.linalg.norm(residual))
+            assert_close(left, rest, 1e-3 if "eigh" in name else 1e-8, name, scale=np.linalg.norm(residual))
 
 
 def test_a_matrix_of_zeros_has_no_step():

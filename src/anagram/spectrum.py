@@ -78,8 +78,8 @@ class Modes(Spectrum):
 
     Primal forms have the source Vᵀg, with g = Jᵀr, and lift by the right singular vectors v_i; dual forms have
     the source c = Uᵀr and lift by Jᵀu_i = σ_i v_i. `along` is Vᵀg = σ c in both. `projected` is c, and `outside` the
-    length of r − U c, the part of the residual that no mode holds. Factorisations of JᵀJ know both only to about
-    1e-8 ‖r‖.
+    length of r − U c, the part of the residual that no mode holds. Factorisations of JᵀJ know both only
+    roughly.
     """
 
     sigma: Float[Array, " modes"]
