@@ -174,14 +174,17 @@ def figure(records: list[dict], path: Path) -> None:
 
     from anagram.report.figures import BLUE, GREEN, ORANGE, STYLE
 
-    names = [n for n in PROBLEMS if any(r["problem"] == n for r in records)]
+    records = [r for r in records if "cores" in r["machine"]]
+    names = sorted({r["problem"] for r in records}, key=lambda n: ([not n.startswith(p) for p in PROBLEMS], n))
+    if not names:
+        return
     colours = {"default": BLUE, "auto": GREEN, "anagram": ORANGE}
     with mpl.rc_context(STYLE):
         drawing = Figure(figsize=(3.7 * min(3, len(names)), 3.2 * -(-len(names) // 3)), layout="constrained")
         axes = np.ravel(drawing.subplots(-(-len(names) // 3), min(3, len(names)), squeeze=False))
         for ax, name in zip(axes, names, strict=False):
             for column, colour in colours.items():
-                runs = [r for r in records if (r["problem"], r["column"]) == (name, column) and "cores" in r["machine"]]
+                runs = [r for r in records if (r["problem"], r["column"]) == (name, column)]
                 for r in runs:
                     ax.loglog(*zip(*r["curve"][1:], strict=True), color=colour, lw=0.5, alpha=0.4)
                 if runs:

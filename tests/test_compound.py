@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import anagram as ag
-from anagram.batch import count_rows, unweighted
+from anagram.batch import count_rows, thinned, unweighted
 from oracles import dense_features
 from tolerances import ACCUMULATED, assert_close
 
@@ -104,3 +104,21 @@ def test_sampling_is_reproducible_and_mistakes_are_named():
         ag.sample(PROBLEM, 0)
     with pytest.raises(ag.SettingError, match="condition 'equation'.*axis 'x'"):
         ag.sample(PROBLEM, ag.Grid(t=3))
+
+
+def test_a_thinned_batch_stands_for_the_whole():
+    """Its rows are rows of the batch, spread over all of it, and their weights have the same sum."""
+    problem = ag.catalogue.problem("laplace-2d")
+    batch = ag.sample(problem, ag.GaussLegendre(30))
+    thin = thinned(batch, 400)
+    assert abs(count_rows(thin) - 400) <= 2
+    for key, part in thin.items():
+        whole = batch[key]
+        places = [int(np.flatnonzero(np.all(whole.x == x, axis=1))[0]) for x in part.x]
+        assert np.all(np.diff(places) > 0)
+        assert np.diff(places).max() < 2.5 * len(whole.x) / len(part.x)
+        assert_close(
+            part.scale / whole.scale[np.array(places)], np.sqrt(len(whole.x) / len(part.x)) * np.ones(len(places))
+        )
+    assert thinned(batch, 5000) is batch
+    assert all(len(part.x) >= 1 for part in thinned(batch, 1).values())

@@ -77,6 +77,24 @@ def unweighted(batch: Batch) -> Batch:
     return {key: part._replace(scale=jnp.ones_like(part.scale)) for key, part in batch.items()}
 
 
+def thinned(batch: Batch, rows: int) -> Batch:
+    """About so many of the rows of a batch, spread evenly over it; those that stay stand for those that go."""
+    share = rows / count_rows(batch)
+    if share >= 1:
+        return batch
+    rng = np.random.default_rng(0)
+    result = {}
+    for key, part in batch.items():
+        count = len(part.x)
+        kept = max(1, min(count, round(share * count)))
+        # One out of each stretch: points that lie side by side are listed side by side.
+        edges = np.arange(kept + 1) * count // kept
+        index = edges[:-1] + (rng.random(kept) * np.diff(edges)).astype(int)
+        chosen = jax.tree.map(lambda leaf, index=index: leaf[index], part)
+        result[key] = chosen._replace(scale=chosen.scale * np.sqrt(count / kept))
+    return result
+
+
 def count_rows(batch: Batch) -> int:
     """S, the number of rows of the compound model."""
     return sum(part.source.size for part in batch.values())
@@ -138,7 +156,7 @@ def default_rule(problem: Problem, region: Region, inside: int, random: bool = F
     dimension = problem.domain.dimension
     inner = region.dimension == dimension
     if dimension > 3 or random or (dimension > 2 and problem.is_linear):
-        return Sobol(inside if inner else max(1, inside // 8) * min(len(region.parts), 4))
+        return Sobol(inside if inner else max(1, inside // 6))
     if problem.is_linear:
         return GaussLegendre(max(2, round(inside ** (1 / dimension))))
     if inner:

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from anagram.batch import Batch, ConditionBatch
+from anagram.batch import Batch, ConditionBatch, thinned
 from anagram.condition import apply_operator, real_rows
 from anagram.fields import Frame
 from anagram.models.parametric import ParametricModel
@@ -51,6 +51,14 @@ class ResidualMap(abc.ABC):
     def fits(self, theta: Theta, batch: Batch) -> bool:
         """Whether J is small enough to be held as a whole."""
         return True
+
+    def rough(self, theta: Theta) -> Theta:
+        """Other first parameters, from which a rough solution is found sooner; θ itself if none are known."""
+        return theta
+
+    def thinned(self, batch: Batch, rows: int) -> Batch:
+        """A batch of about so many rows that stands for all; the same batch where rows cannot be left out."""
+        return batch
 
     def loss(self, theta: Theta, batch: Batch) -> Float[Array, ""]:
         """ℓ(θ) = ½‖r(θ)‖²."""
@@ -89,6 +97,12 @@ class Compound(ResidualMap):
         self.problem = problem
         self.model = model
         self.chunk_bytes = chunk_bytes
+
+    def rough(self, theta: Theta) -> Theta:
+        return self.model.rough(theta)
+
+    def thinned(self, batch: Batch, rows: int) -> Batch:
+        return thinned(batch, rows)
 
     # -- one point ------------------------------------------------------------------------------------
     def operator_rows(

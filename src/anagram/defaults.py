@@ -32,7 +32,7 @@ def default_model(problem: Problem) -> ModelSpec:
     """A network of a size that fits the problem."""
     many = problem.asked.outputs**0.5  # several unknowns share the hidden layers
     if problem.domain.dimension > 2:
-        return MLP(round(64 * many), init="frequency")
+        return MLP(round(80 * many))
     if problem.is_linear:
         return MLP(*[round(14 * many)] * 2)
     return MLP(*[round((30 if has_accelerator() else 20) * many)] * 3, scale=2)
@@ -49,8 +49,14 @@ def default_steps(problem: Problem) -> int:
 
 def default_options(problem: Problem, method: str | Method) -> dict[str, float]:
     """Options of the method that depend on the problem."""
-    # In many dimensions long first steps saturate the few units a network has, and it does not recover.
-    return {"growth": 1.5} if method == "auto" and problem.domain.dimension > 2 else {}
+    options: dict[str, float] = {}
+    if method == "auto" and problem.domain.dimension > 2:
+        # In many dimensions long first steps saturate the few units a network has, and it does not recover.
+        options["growth"] = 1.5
+    if method == "auto" and has_accelerator():
+        # Steps are fast there and compiling is slow: a sketch would take longer than all the steps.
+        options["sketch"] = 0
+    return options
 
 
 def has_accelerator() -> bool:

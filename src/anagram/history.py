@@ -31,6 +31,12 @@ class History:
         if stages is not None and len(changes := np.flatnonzero(np.diff(stages == 0))):
             self.moved_at = max(self.moved_at, int(changes[-1]) + 1)
 
+    @property
+    def sketching(self) -> bool:
+        """Whether the last step belongs to a sketch, which is thrown away."""
+        stages = self.steps.get("stage")
+        return stages is not None and stages[-1] == 0
+
     def column(self, key: str) -> np.ndarray:
         """One quantity of the block records, NaN where it is unknown."""
         return np.array([np.nan if b.get(key) is None else b[key] for b in self.blocks], dtype=float)

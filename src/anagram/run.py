@@ -106,6 +106,8 @@ def solve(
         if model is not None:
             raise SettingError("give either model= or start=: a run that goes on has the model of its start")
         model = start.model.spec
+        if (method or (problem.setting or Setting()).method) == "auto":
+            options = {"sketch": 0, **(options or {})}  # there is a solution to begin with
     setting = _complete(problem, model, method, points, steps, options)
     budget = Budget(setting.steps or 0, seconds, tol, patience)
     if not progress:
@@ -264,7 +266,7 @@ class Trainer:
 
     def _adapt(self) -> None:
         """Move points if the loss on fresh points says so."""
-        if not self.adaptive.any or self.history.count < self._adapted_at + ADAPT_EVERY:
+        if not self.adaptive.any or self.history.count < self._adapted_at + ADAPT_EVERY or self.history.sketching:
             return
         started = time.perf_counter()
         theta, loss = self.method.iterate(self.state), self.history.steps["loss"][-1]
@@ -297,7 +299,7 @@ class Trainer:
             return "tolerance reached"
         if record.get("stuck"):
             if record["loss"] <= CONVERGED * self.history.blocks[0]["loss"]:
-                return "converged: no step lowers the loss any more"
+                return "converged: no step lowers the loss much any more"
             return "stuck: no step lowers the loss; try another seed, model or method"
         if self.history.count >= budget.steps:
             return "steps used up"

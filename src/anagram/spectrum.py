@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -353,7 +353,7 @@ def squared_or_triangle(
 
 def choose_by_damping(
     compound: ResidualMap, theta: Float[Array, " params"], batch: Batch
-) -> tuple[Float[Array, ""], Callable[[Bool[Array, ""]], Balanced]]:
+) -> tuple[Float[Array, ""], Callable[[Any], Balanced]]:
     """The trace of JᵀJ, and a spectrum for dampings: of plain normal equations if told so, else balanced ones.
 
     With more parameters than rows the dual form is taken. J is evaluated once if it fits into memory, and in chunks
@@ -366,8 +366,7 @@ def choose_by_damping(
             basis = jnp.linalg.eigh(gram.matrix)[1]
             return balanced(compound.gram(theta, batch, basis), basis)
 
-        plain = lambda: balanced(gram, jnp.eye(theta.size))  # noqa: E731
-        return jnp.trace(gram.matrix), lambda squared: jax.lax.cond(squared, plain, in_eigenbasis)
+        return jnp.trace(gram.matrix), _either(lambda: balanced(gram, jnp.eye(theta.size)), in_eigenbasis)
     residual, features = compound.features(theta, batch)
     rows = residual.size
     if rows < theta.size:
@@ -376,18 +375,25 @@ def choose_by_damping(
             basis = jnp.linalg.eigh(features @ features.T)[1]
             return balanced_rows(basis.T @ residual, basis.T @ features, basis)
 
-        return jnp.sum(features**2), lambda squared: jax.lax.cond(
-            squared, lambda: balanced_rows(residual, features, jnp.eye(rows)), dual_eigenbasis
-        )
+        return jnp.sum(features**2), _either(lambda: balanced_rows(residual, features, jnp.eye(rows)), dual_eigenbasis)
     gram = gram_of(residual, features)
 
     def eigenbasis() -> Balanced:
         basis = jnp.linalg.eigh(gram.matrix)[1]
         return balanced(gram_of(residual, features @ basis), basis)
 
-    return jnp.trace(gram.matrix), lambda squared: jax.lax.cond(
-        squared, lambda: balanced(gram, jnp.eye(theta.size)), eigenbasis
-    )
+    return jnp.trace(gram.matrix), _either(lambda: balanced(gram, jnp.eye(theta.size)), eigenbasis)
+
+
+def _either(plain: Callable[[], Balanced], accurate: Callable[[], Balanced]) -> Callable[[Any], Balanced]:
+    """One of two, by a flag; a flag that is known beforehand leaves nothing of the other to compile."""
+
+    def chosen(squared: Bool[Array, ""] | bool) -> Balanced:
+        if isinstance(squared, bool):
+            return plain() if squared else accurate()
+        return jax.lax.cond(squared, plain, accurate)
+
+    return chosen
 
 
 def choose(how: str, rows: int, parameters: int) -> str:

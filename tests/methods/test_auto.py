@@ -5,8 +5,10 @@ import pytest
 
 import anagram as ag
 from anagram import spectrum
-from anagram.methods import Auto
+from anagram.batch import count_rows
+from anagram.methods import Auto, auto
 from anagram.methods.acceleration import accelerated
+from anagram.methods.auto import SKETCH_ROWS
 from anagram.methods.edge import Trial, find_edge
 from oracles import damped_step, predicted_reduction
 from tolerances import assert_close
@@ -173,28 +175,77 @@ def test_the_sketch_stands_until_it_is_surpassed():
     assert longer.loss == sketch.loss < plain.loss
     # The iterate behind it has walked as if there had been no sketch.
     assert_close(longer.history.steps["loss"][20:], plain.history.steps["loss"])
+    assert sketch.history.sketching
+    assert not longer.history.sketching
     assert longer.history.moved_at == 20
 
 
-def test_a_sketch_that_is_done_does_not_start_again():
-    """A model that is linear in its parameters is solved by the first steps."""
-    problem = ag.catalogue.problem("heat")
-    solution = ag.solve(problem, ag.Polynomial(8), points=ag.GaussLegendre(12), steps=60, progress=False)
-    losses = solution.history.steps["loss"]
-    assert solution.stopped_because.startswith(("converged", "stuck")) or losses[-1] <= losses[0]
-    assert losses[-1] == losses.min()
-
-
-def test_a_linear_problem_needs_few_steps():
+def parabola():
+    """A problem that polynomials solve exactly."""
     line = ag.Box(x=(0, 1))
-    problem = ag.Problem(
+    return ag.Problem(
         line,
         equation=ag.Condition(lambda u: u.d("x", "x"), equals=2.0),
         ends=ag.Condition(lambda u: u, on=line.faces("x")),
         solution=lambda x: x * (x - 1),
     )
-    solution = ag.solve(problem, ag.Polynomial(6), points=ag.Grid(20), steps=60, progress=False)
+
+
+def test_a_sketch_that_is_done_does_not_start_again():
+    """A model that is linear in its parameters is solved by the first steps."""
+    solution = ag.solve(parabola(), ag.Polynomial(6), points=ag.Grid(20), steps=60, progress=False)
+    steps, first = solution.history.steps, solution.history.blocks[0]["loss"]
+    assert steps["stage"][0] == 0 < steps["stage"][-1]
+    assert np.all(steps["loss"][steps["stage"] > 0] < 1e-13 * first)
+    assert solution.stopped_because.startswith("converged")
     assert solution.l2_error < 1e-12
+
+
+def test_the_sketch_looks_at_few_points_and_is_judged_on_all():
+    """It lowers the loss on a thinned batch; the answer is the best iterate on the whole one."""
+    problem = ag.catalogue.problem("heat")
+    model = ag.ParametricModel(problem.asked, ag.MLP(8), 0)
+    compound, batch = ag.Compound(problem, model), ag.sample(problem, ag.Grid(20))
+    thin = compound.thinned(batch, round(SKETCH_ROWS * model.parameters))
+    assert count_rows(thin) < count_rows(batch) / 2
+    method = Auto(sketch=5)
+    state = method.init(compound, model.theta, batch)
+    assert_close(state.iterate, compound.rough(model.theta))
+    assert not np.allclose(state.iterate, model.theta)
+    step = jax.jit(lambda s: method.step(compound, s, batch))
+    best = [float(state.loss)]
+    for _ in range(4):
+        state, info = step(state)
+        assert_close(info["loss"], compound.loss(state.iterate, thin))
+        best.append(float(compound.loss(state.iterate, batch)))
+        assert_close(state.loss, min(best))
+        assert_close(compound.loss(state.theta, batch), state.loss)
+    state, _ = step(state)
+    assert_close(state.iterate, model.theta)
+
+
+def test_an_end_that_leads_nowhere_goes_back_to_its_camp(monkeypatch):
+    """An end begun far too early crawls; the walk goes on from where it began as if nothing had happened."""
+    problem = ag.catalogue.problem("laplace-2d", paper=True)
+    run = lambda: ag.solve(problem, ag.MLP(16), "auto", steps=100, progress=False, options={"sketch": 0})  # noqa: E731
+    monkeypatch.setattr(auto, "TREND", 3)
+    monkeypatch.setattr(auto, "SOLVED_ROUGHLY", 0.0)
+    plain = run().history.steps
+    monkeypatch.setattr(auto, "SOLVED_ROUGHLY", 1e-2)
+    problem.compiled.clear()
+    tried = run()
+    steps = tried.history.steps
+    assert 2 in steps["stage"]
+    assert 2 not in plain["stage"]
+    begins = int(np.argmax(steps["stage"] == 2))
+    ends = begins + int(np.argmax(steps["stage"][begins:] == 1))
+    assert begins < ends
+    assert_close(steps["loss"][:begins], plain["loss"][:begins])
+    # Afterwards the losses are those that would have followed without it.
+    follow = min(10, len(steps["loss"]) - ends)
+    assert_close(steps["loss"][ends : ends + follow], plain["loss"][begins : begins + follow], 1e-6)
+    # The answer is the best of all.
+    assert tried.loss <= steps["loss"].min() * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("options", [{"ratio": 0}, {"end_ratio": 1.5}, {"growth": 0.5}, {"precision": "fine"}])

@@ -158,3 +158,27 @@ def test_recipes_survive_json(spec):
 def test_mistakes_with_models(mistake, message):
     with pytest.raises(ag.SettingError, match=message):
         mistake()
+
+
+def test_a_rough_model_is_steep_and_bends_all_over_the_domain():
+    """First-layer rows of mean square length 2, biases spread over ±2; all else stays, coefficients too."""
+    for init in ("lecun", "small"):
+        model = ag.ParametricModel(SYSTEM.asked, ag.MLP(40, 7, init=init), 3)
+        before, after = model._unravel(model.theta), model._unravel(model.rough(model.theta))
+        weight, bias = np.asarray(after["model"].weights[0]), np.sort(after["model"].biases[0])
+        assert_close(np.mean(np.sum(weight**2, axis=1)), 4.0)
+        ratio = weight / np.asarray(before["model"].weights[0])
+        assert_close(ratio, np.full_like(ratio, ratio[0, 0]))
+        assert np.diff(bias).max() < 3 * 4 / 40
+        assert -2 < bias[0] < -1.8 < 1.8 < bias[-1] < 2
+        assert_close(after["model"].weights[1], before["model"].weights[1])
+        assert_close(after["coefficients"]["k"], 3.0)
+
+
+def test_models_that_know_no_rough_form_stay_as_they_are():
+    plain = ag.ParametricModel(PROBLEM.asked, ag.Polynomial(3), 0)
+    assert_close(plain.rough(plain.theta), plain.theta)
+    mixed = ag.ParametricModel(SYSTEM.asked, {"u": ag.Polynomial(3), "psi": ag.MLP(5)}, 0)
+    before, after = mixed._unravel(mixed.theta)["model"], mixed._unravel(mixed.rough(mixed.theta))["model"]
+    assert_close(jax.tree.leaves(after.modules["u"])[0], jax.tree.leaves(before.modules["u"])[0])
+    assert not np.allclose(after.modules["psi"].weights[0], before.modules["psi"].weights[0])

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
@@ -24,6 +25,10 @@ from anagram.methods.edge import Trial, find_edge
 STUCK_AFTER = 8  # rejected steps in a row
 TREND = 30  # steps over which the trend of the damping is taken
 SOLVED_ROUGHLY = 1e-9  # before the loss has fallen by this factor the trend says nothing
+CRAWL = 0.03  # an end is over when the loss falls by less than this fraction a step
+DONE = 1e-16  # ... and the last one if the loss has fallen by this factor
+AGAIN = 1e-2  # another one is tried when the loss is this fraction of what it was where the last one began
+SKETCH_ROWS = 2.5  # rows a parameter in the sketch
 
 
 class AutoState(NamedTuple):
@@ -31,7 +36,9 @@ class AutoState(NamedTuple):
 
     `origin` has the first parameters, from which the iterate starts again after the sketch; `first_loss` is the loss
     there, `sketched` the number of steps of the sketch (−1 once it is over), `rejected` counts rejections in a row;
-    `dampings` has the last log λ (NaN where there is none yet), `ending` whether the end has begun.
+    `dampings` has the last log λ at the edge (NaN where there is none yet). `ending` says whether an end is being tried,
+    `camp` from where, `camp_loss`, `camp_damping` and `camp_length` what held there, and `progress` the fraction by
+    which the loss fell in its last few steps, on average. No other end is tried before the loss is below `end_below`.
     """
 
     theta: Float[Array, " params"]
@@ -46,6 +53,12 @@ class AutoState(NamedTuple):
     rejected: Int[Array, ""]
     dampings: Float[Array, " steps"]
     ending: Bool[Array, ""]
+    progress: Float[Array, ""]
+    camp: Float[Array, " params"]
+    camp_loss: Float[Array, ""]
+    camp_damping: Float[Array, ""]
+    camp_length: Float[Array, ""]
+    end_below: Float[Array, ""]
 
 
 class Auto(Method):
@@ -54,8 +67,7 @@ class Auto(Method):
     Args:
         ratio: ρ* while the loss is large.
         end_ratio: ρ* at the end.
-        end_at: the end begins when the loss has fallen by this factor, or before, when the damping has passed its
-            minimum: the features have spread, and what is left is to converge.
+        end_at: the end begins when the loss has fallen by this factor.
         growth: a step is at most so many times as long as the last one.
         acceleration: add half of the geodesic acceleration a = −(JᵀJ + λI)⁻¹Jᵀ r_pp to a step when 2‖a‖ is at
             most this fraction of ‖p‖; 0 never does.
@@ -85,7 +97,7 @@ class Auto(Method):
         acceleration: float = 0.75,
         precision: float = 0.05,
         squared_until: float = 1e-15,
-        sketch: int = 45,
+        sketch: int = 50,
     ) -> None:
         for name, value, low, high in (
             ("ratio", ratio, 0, 1),
@@ -107,12 +119,16 @@ class Auto(Method):
 
     def init(self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch) -> AutoState:
         loss = compound.loss(theta, batch)
+        iterate, iterate_loss = theta, loss
+        if self.sketch:
+            iterate = compound.rough(theta)
+            iterate_loss = compound.loss(iterate, self._thin(compound, theta, batch))
         return AutoState(
             theta=theta,
             loss=loss,
-            iterate=theta,
-            iterate_loss=loss,
-            damping=_first_damping(loss),
+            iterate=iterate,
+            iterate_loss=iterate_loss,
+            damping=_first_damping(iterate_loss),
             length=jnp.asarray(1.0),
             origin=theta,
             first_loss=loss,
@@ -120,6 +136,12 @@ class Auto(Method):
             rejected=jnp.asarray(0),
             dampings=jnp.full(TREND, jnp.nan),
             ending=jnp.asarray(False),
+            progress=jnp.asarray(1.0),
+            camp=theta,
+            camp_loss=loss,
+            camp_damping=jnp.asarray(1.0),
+            camp_length=jnp.asarray(1.0),
+            end_below=jnp.maximum(SOLVED_ROUGHLY, self.end_at) * loss,
         )
 
     def iterate(self, state: AutoState) -> Float[Array, " params"]:
@@ -127,71 +149,123 @@ class Auto(Method):
 
     def moved(self, compound: ResidualMap, state: AutoState, batch: Batch) -> AutoState:
         loss, iterate_loss = compound.loss(state.theta, batch), compound.loss(state.iterate, batch)
-        return _best(state._replace(loss=loss, iterate_loss=iterate_loss))
+        if self.sketch:
+            thin = compound.loss(state.iterate, self._thin(compound, state.theta, batch))
+            iterate_loss = jnp.where(state.sketched >= 0, thin, iterate_loss)
+        return state._replace(loss=loss, iterate_loss=iterate_loss, camp_loss=compound.loss(state.camp, batch))
+
+    def _thin(self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch) -> Batch:
+        """The points of the sketch."""
+        return compound.thinned(batch, round(SKETCH_ROWS * theta.size))
 
     def step(self, compound: ResidualMap, state: Any, batch: Batch) -> tuple[AutoState, dict[str, Array]]:
+        if not self.sketch:
+            return self._walk(compound, state, batch)
+        return jax.lax.cond(
+            state.sketched >= 0,
+            lambda s: self._draw(compound, s, batch),
+            lambda s: self._walk(compound, s, batch),
+            state,
+        )
+
+    def _draw(self, compound: ResidualMap, state: AutoState, batch: Batch) -> tuple[AutoState, dict[str, Array]]:
+        """A step of the sketch: greedy, on few points. When it is over the iterate goes back to the origin."""
+        after, info = self._advance(compound, state, self._thin(compound, state.theta, batch), self.ratio, greedy=True)
+        loss = compound.loss(after.iterate, batch)
+        after = _best(after, loss)
+        done = loss < self.end_at * state.first_loss
+        over = (state.sketched + 1 >= self.sketch) | info["stuck"] | done
+        again = over & ~done
+        after = after._replace(
+            iterate=jnp.where(again, state.origin, after.iterate),
+            iterate_loss=jnp.where(again, state.first_loss, jnp.where(done, loss, after.iterate_loss)),
+            damping=jnp.where(again, _first_damping(state.first_loss), after.damping),
+            length=jnp.where(over, 1.0, after.length),
+            sketched=jnp.where(over, -1, state.sketched + 1),
+            rejected=jnp.where(over, 0, after.rejected),
+        )
+        # A sketch that ends early has still the way from the origin before it.
+        return after, {**info, "stage": jnp.asarray(0), "stuck": jnp.asarray(False)}
+
+    def _walk(self, compound: ResidualMap, state: AutoState, batch: Batch) -> tuple[AutoState, dict[str, Array]]:
+        """A step at the edge, or of an end that is being tried."""
+        target = jnp.where(state.ending, self.end_ratio, self.ratio)
+        after, info = self._advance(compound, state, batch, target)
+        after = _best(after, after.iterate_loss)
+        fell = jnp.log(state.iterate_loss / jnp.maximum(after.iterate_loss, 1e-300))
+        progress = 0.7 * state.progress + 0.3 * fell
+        crawls = state.ending & (info["stuck"] | (progress < CRAWL))
+        done = after.iterate_loss < DONE * state.first_loss
+        info |= {
+            "stage": jnp.where(state.ending, 2, 1),
+            "stuck": jnp.where(state.ending, crawls & done, info["stuck"]),
+        }
+        after = _where(state.ending, after._replace(progress=progress), self._camp(after, info["damping"]))
+        return _where(crawls & ~done, _back_to_camp(after), after), info
+
+    def _camp(self, state: AutoState, damping: Float[Array, ""]) -> AutoState:
+        """Begin an end if the damping has passed its minimum or the loss is tiny, and remember where it began."""
+        dampings = jnp.append(state.dampings[1:], jnp.log(damping))
+        tiny = state.iterate_loss < self.end_at * state.first_loss
+        ends = (state.iterate_loss < state.end_below) & (tiny | (_trend(dampings) > 0))
+        camped = state._replace(
+            ending=jnp.asarray(True),
+            progress=jnp.asarray(1.0),
+            camp=state.iterate,
+            camp_loss=state.iterate_loss,
+            camp_damping=state.damping,
+            camp_length=state.length,
+        )
+        return _where(ends, camped, state)._replace(dampings=dampings)
+
+    def _advance(
+        self,
+        compound: ResidualMap,
+        state: AutoState,
+        batch: Batch,
+        target: Float[Array, ""] | float,
+        *,
+        greedy: bool = False,
+    ) -> tuple[AutoState, dict[str, Array]]:
+        """Move the iterate by a step that keeps the part `target` of its promise.
+
+        A greedy step looks for the edge roughly, may have any length, and never needs more than plain normal equations.
+        """
         trace, factorise = spectrum.choose_by_damping(compound, state.iterate, batch)
-        squared = state.damping > self.squared_until * trace
-        sketching = state.sketched >= 0
-        at_rounding = state.iterate_loss < self.end_at * state.first_loss
-        smallest = 1e-30 * trace + 1e-300
+        safe = self.squared_until * trace
+        squared = True if greedy else state.damping > safe
         edge = find_edge(
             self._attempt(compound, state, batch, factorise(squared)),
             state.damping,
-            jnp.where(at_rounding | state.ending, self.end_ratio, self.ratio),
-            jnp.where(sketching, jnp.inf, self.growth * state.length),
-            # The sketch is greedy: it looks for the edge roughly, and steps may have any length.
-            smallest=jnp.where(sketching, jnp.maximum(smallest, state.damping / 10), smallest),
+            target,
+            jnp.asarray(jnp.inf) if greedy else self.growth * state.length,
+            smallest=jnp.maximum(safe, state.damping / 10) if greedy else 1e-30 * trace + 1e-300,
             # A step is at most √(2 tr ℓ)/λ long: this λ makes it short enough, whatever the scales of the parameters.
             largest=1e3 * trace + jnp.sqrt(2 * trace * state.iterate_loss) / (self.growth * state.length) + 1e-290,
-            precision=jnp.where(sketching, 2.0, self.precision),
+            precision=2.0 if greedy else self.precision,
         )
-        dampings = jnp.where(sketching, jnp.nan, jnp.append(state.dampings[1:], jnp.log(edge.damping)))
-        roughly = state.iterate_loss < SOLVED_ROUGHLY * state.first_loss
         took = edge.found & (edge.trial.loss < state.iterate_loss)
         finite = jnp.isfinite(trace) & jnp.isfinite(state.iterate_loss)
         rejected = jnp.where(took, 0, state.rejected + 1)
-        stuck = finite & (rejected >= STUCK_AFTER)
-        after = _best(
-            state._replace(
-                iterate=jnp.where(took, edge.trial.theta, state.iterate),
-                iterate_loss=jnp.where(took, edge.trial.loss, state.iterate_loss),
-                damping=edge.damping,
-                length=jnp.where(took, edge.trial.length, state.length / self.growth),
-                rejected=rejected,
-                dampings=dampings,
-                ending=state.ending | (roughly & (_trend(dampings) > 0)),
-            )
+        after = state._replace(
+            iterate=jnp.where(took, edge.trial.theta, state.iterate),
+            iterate_loss=jnp.where(took, edge.trial.loss, state.iterate_loss),
+            damping=edge.damping,
+            length=jnp.where(took, edge.trial.length, state.length / self.growth),
+            rejected=rejected,
         )
-        info = {
+        return after, {
             "loss": after.iterate_loss,
             "damping": edge.damping,
             "ratio": edge.trial.ratio,
             "step_norm": jnp.where(took, edge.trial.length, 0.0),
             "acceleration": edge.trial.curvature,
             "trials": edge.trials,
-            "squared": squared,
+            "squared": jnp.asarray(squared),
             "rank": edge.trial.rank,
-            "stage": jnp.where(sketching, 0, jnp.where(at_rounding | state.ending, 2, 1)),
             "failed": ~finite,
-            # A sketch that ends early has still the way from the origin before it.
-            "stuck": stuck & ~(sketching & ~at_rounding),
+            "stuck": finite & (rejected >= STUCK_AFTER),
         }
-        return self._after_sketch(after, stuck, at_rounding), info
-
-    def _after_sketch(self, state: AutoState, stuck: Bool[Array, ""], done: Bool[Array, ""]) -> AutoState:
-        """Count the steps of the sketch; when they are used up go back to the origin, unless all is done."""
-        sketching = state.sketched >= 0
-        over = sketching & ((state.sketched + 1 >= self.sketch) | stuck | done)
-        again = over & ~done
-        return state._replace(
-            iterate=jnp.where(again, state.origin, state.iterate),
-            iterate_loss=jnp.where(again, state.first_loss, state.iterate_loss),
-            damping=jnp.where(again, _first_damping(state.first_loss), state.damping),
-            length=jnp.where(over, 1.0, state.length),
-            sketched=jnp.where(over, -1, jnp.where(sketching, state.sketched + 1, state.sketched)),
-            rejected=jnp.where(again, 0, state.rejected),
-        )
 
     def _attempt(
         self, compound: ResidualMap, state: AutoState, batch: Batch, modes: spectrum.Spectrum
@@ -216,9 +290,25 @@ def _trend(values: Float[Array, " steps"]) -> Float[Array, ""]:
     return (jnp.arange(values.size) - (values.size - 1) / 2) @ values
 
 
-def _best(state: AutoState) -> AutoState:
-    """The iterate becomes the best where its loss is lower."""
-    better = state.iterate_loss < state.loss
+def _where(condition: Bool[Array, ""], yes: AutoState, no: AutoState) -> AutoState:
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)
+
+
+def _back_to_camp(state: AutoState) -> AutoState:
+    """The end led nowhere: walk on from where it began."""
     return state._replace(
-        theta=jnp.where(better, state.iterate, state.theta), loss=jnp.where(better, state.iterate_loss, state.loss)
+        iterate=state.camp,
+        iterate_loss=state.camp_loss,
+        damping=state.camp_damping,
+        length=state.camp_length,
+        rejected=jnp.asarray(0),
+        dampings=jnp.full(TREND, jnp.nan),
+        ending=jnp.asarray(False),
+        end_below=AGAIN * state.camp_loss,
     )
+
+
+def _best(state: AutoState, loss: Float[Array, ""]) -> AutoState:
+    """The iterate, with its loss on all points, becomes the best where that is lower."""
+    better = loss < state.loss
+    return state._replace(theta=jnp.where(better, state.iterate, state.theta), loss=jnp.where(better, loss, state.loss))

@@ -37,6 +37,10 @@ class ByUnknown(eqx.Module):
     def __call__(self, x: Array) -> Array:
         return jnp.concatenate([jnp.ravel(self.modules[name](x)) for name in self.order])
 
+    def rough(self) -> ByUnknown:
+        """Each module that knows a rough form of itself in that form."""
+        return ByUnknown({k: m.rough() if hasattr(m, "rough") else m for k, m in self.modules.items()}, self.order)
+
 
 class ParametricModel:
     """u: θ ↦ u_θ for all unknowns of a problem, together with its unknown coefficients.
@@ -89,6 +93,13 @@ class ParametricModel:
     def coefficients(self, theta: Float[Array, " params"]) -> dict[str, float]:
         """The learned coefficients."""
         return {name: float(value) for name, value in self._unravel(theta)["coefficients"].items()}
+
+    def rough(self, theta: Float[Array, " params"]) -> Float[Array, " params"]:
+        """Parameters near θ from which a rough solution is found soon; θ itself for models that know none."""
+        tree = self._unravel(theta)
+        module = eqx.combine(tree["model"], self._static)
+        rough = module.rough() if hasattr(module, "rough") else module
+        return ravel_pytree({**tree, "model": eqx.filter(rough, eqx.is_inexact_array)})[0]
 
     def adopt(self, theta: Any) -> None:
         """Take other first parameters, of a model of the same kind."""
