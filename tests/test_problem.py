@@ -205,3 +205,26 @@ def test_singularities_outside_the_points_are_allowed():
 def test_roots_of_the_unknown_are_allowed():
     """sqrt(u) is undefined for negative u only; that is the model's business, not the problem's."""
     ag.Problem(LINE, c=ag.Condition(lambda u: np.sqrt(u) - np.log(u)))
+
+
+def test_the_data_a_nonlinear_evolution_begins_with_counts_more():
+    def weights(equation, **others):
+        initial = ag.Condition(lambda u: u, on=BOX.face(t=0))
+        walls = ag.Condition(lambda u: u, on=BOX.faces("x"))
+        problem = ag.Problem(BOX, equation=ag.Condition(equation), initial=initial, walls=walls, **others)
+        return {key: problem.weight(key) for key in problem.conditions}
+
+    nonlinear = lambda u: u.d("t") + u * u.d("x")
+    equal = {"equation": 1.0, "initial": 1.0, "walls": 1.0}
+    assert weights(nonlinear) == {**equal, "initial": 10.0}
+    assert weights(lambda u: u.d("t") - u.d("x", "x")) == equal
+    # What is given at both ends is no beginning, and what the user says stands.
+    assert weights(nonlinear, last=ag.Condition(lambda u: u, on=BOX.face(t=1))) == {**equal, "last": 1.0}
+    assert ag.catalogue.problem("allen-cahn").weight("initial") == 10.0
+    assert ag.catalogue.problem("allen-cahn", paper=True).weight("initial") == 1.0
+    given = ag.Problem(
+        BOX,
+        equation=ag.Condition(nonlinear, weight=3),
+        initial=ag.Condition(lambda u: u, on=BOX.face(t=0), weight=0.5),
+    )
+    assert [given.weight(key) for key in given.conditions] == [3.0, 0.5]

@@ -68,7 +68,7 @@ def condition_batch(problem: Problem, key: str, cloud: Cloud) -> ConditionBatch:
         jnp.asarray(cloud.x),
         None if cloud.normal is None else jnp.asarray(cloud.normal),
         jnp.asarray(source),
-        jnp.asarray(row_scale(condition.weight, cloud.weight)),
+        jnp.asarray(row_scale(problem.weight(key), cloud.weight)),
     )
 
 

@@ -28,13 +28,14 @@ class Condition:
         on: the region; the whole domain if left out.
         equals: the source f: a number, a function of the point ``lambda t, x: ...``, a tuple of these
             for a vector-valued condition, or an array of values on ``domain.points(...)``.
-        weight: how much the mean square of this condition counts in the loss.
+        weight: how much the mean square of this condition counts in the loss; see `Problem.weight` for what it is
+            unless given.
     """
 
     operator: Callable[..., Any]
     on: Region | None = None
     equals: Any = 0.0
-    weight: float = 1.0
+    weight: float | None = None
 
     def __post_init__(self) -> None:
         if not callable(self.operator):
@@ -43,7 +44,7 @@ class Condition:
             )
         if self.on is not None and not isinstance(self.on, Region):
             raise ProblemError(f"on= needs a region such as domain.face(t=0) or domain.boundary(), not {self.on!r}")
-        weight = self.weight
+        weight = 1.0 if self.weight is None else self.weight
         if (
             isinstance(weight, bool)
             or not isinstance(weight, int | float | np.number)

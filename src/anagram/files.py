@@ -143,7 +143,7 @@ def _record(solution: Solution) -> dict[str, Any]:
         },
         "model": _model_record(solution.model.spec),
         "origin": problem.origin if problem is not None else {},
-        "conditions": {k: {"on": repr(problem.region(k)), "weight": c.weight} for k, c in problem.conditions.items()}
+        "conditions": {k: {"on": repr(problem.region(k)), "weight": problem.weight(k)} for k in problem.conditions}
         if problem
         else {},
         "versions": _versions(),

@@ -12,13 +12,14 @@ import numpy as np
 from anagram import probe
 from anagram.arguments import bind_axes, parameter_names
 from anagram.condition import Condition, check_finite, evaluate_function
-from anagram.domains import Box
+from anagram.domains import Box, Face
 from anagram.errors import ProblemError
 
 if TYPE_CHECKING:
     from anagram.setting import Setting
 
 Reference = Callable[[np.ndarray], np.ndarray]
+BEGINNING_WEIGHT = 10.0  # of the data from which a nonlinear evolution begins
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,25 @@ class Problem:
     def region(self, condition: str) -> Any:
         """The region on which a condition holds."""
         return self.conditions[condition].on or self.domain
+
+    def weight(self, condition: str) -> float:
+        """How much the mean square of a condition counts in the loss.
+
+        All conditions count the same, with one exception: where a nonlinear evolution begins, its data counts
+        ten times, because errors made there are carried along, and may grow.
+        """
+        given = self.conditions[condition].weight
+        if given is not None:
+            return float(given)
+        return BEGINNING_WEIGHT if self._begins_at(condition) and not self.is_linear else 1.0
+
+    def _begins_at(self, condition: str) -> bool:
+        """Whether a condition holds on one face, and none on the face opposite to it."""
+        own = self.region(condition)
+        if not isinstance(own, Face):
+            return False
+        faces = [part for key in self.conditions for part in self.region(key).parts if isinstance(part, Face)]
+        return not any(face.axis == own.axis and face.upper != own.upper for face in faces)
 
     def exact(self, x: np.ndarray) -> dict[str, np.ndarray] | None:
         """The known solution at points (n, d), by unknown, or None."""

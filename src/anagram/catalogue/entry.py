@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from anagram.errors import SettingError
@@ -39,5 +39,7 @@ class Entry:
             raise SettingError(f"the problem '{self.name}' has no parameter '{min(unknown)}'; its parameters: {known}")
         problem = self.state(**parameters)
         problem.setting = self.paper if paper else None
+        if paper:  # where all conditions count the same
+            problem.conditions = {k: replace(c, weight=c.weight or 1.0) for k, c in problem.conditions.items()}
         problem.origin = {"catalogue": self.name, "parameters": {**self.parameters, **parameters}}
         return problem
