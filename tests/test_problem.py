@@ -209,9 +209,9 @@ def test_roots_of_the_unknown_are_allowed():
 
 def test_the_data_a_nonlinear_evolution_begins_with_counts_more():
     def weights(equation, **others):
-        initial = ag.Condition(lambda u: u, on=BOX.face(t=0))
-        walls = ag.Condition(lambda u: u, on=BOX.faces("x"))
-        problem = ag.Problem(BOX, equation=ag.Condition(equation), initial=initial, walls=walls, **others)
+        initial = ag.Condition(lambda u: u, on=SQUARE.face(t=0))
+        walls = ag.Condition(lambda u: u, on=SQUARE.faces("x"))
+        problem = ag.Problem(SQUARE, equation=ag.Condition(equation), initial=initial, walls=walls, **others)
         return {key: problem.weight(key) for key in problem.conditions}
 
     nonlinear = lambda u: u.d("t") + u * u.d("x")
@@ -219,12 +219,12 @@ def test_the_data_a_nonlinear_evolution_begins_with_counts_more():
     assert weights(nonlinear) == {**equal, "initial": 10.0}
     assert weights(lambda u: u.d("t") - u.d("x", "x")) == equal
     # What is given at both ends is no beginning, and what the user says stands.
-    assert weights(nonlinear, last=ag.Condition(lambda u: u, on=BOX.face(t=1))) == {**equal, "last": 1.0}
+    assert weights(nonlinear, last=ag.Condition(lambda u: u, on=SQUARE.face(t=1))) == {**equal, "last": 1.0}
     assert ag.catalogue.problem("allen-cahn").weight("initial") == 10.0
     assert ag.catalogue.problem("allen-cahn", paper=True).weight("initial") == 1.0
     given = ag.Problem(
-        BOX,
+        SQUARE,
         equation=ag.Condition(nonlinear, weight=3),
-        initial=ag.Condition(lambda u: u, on=BOX.face(t=0), weight=0.5),
+        initial=ag.Condition(lambda u: u, on=SQUARE.face(t=0), weight=0.5),
     )
     assert [given.weight(key) for key in given.conditions] == [3.0, 0.5]

@@ -43,7 +43,7 @@ def default_steps(problem: Problem) -> int:
     if problem.domain.dimension > 2:
         return 200
     if problem.is_linear:
-        return 400
+        return 800
     return 600 if has_accelerator() else 450
 
 
@@ -53,6 +53,9 @@ def default_options(problem: Problem, method: str | Method) -> dict[str, float]:
     if method == "auto" and problem.domain.dimension > 2:
         # In many dimensions long first steps saturate the few units a network has, and it does not recover.
         options["growth"] = 1.5
+    elif method == "auto" and problem.is_linear:
+        # Rounding is within reach, and a walk from the beginning is cheap.
+        options |= {"done_at": 1e-20, "restarts": 2}
     if method == "auto" and not problem.is_linear:
         # Rounding is far away, and plain normal equations take half the time of balanced ones.
         options["squared_until"] = 1e-17

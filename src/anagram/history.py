@@ -26,9 +26,12 @@ class History:
             self.steps[key] = np.asarray(values) if before is None else np.concatenate([before, np.asarray(values)])
 
     def note_stages(self) -> None:
-        """A method whose sketch is over starts anew: its losses before and after cannot be compared."""
+        """A method whose sketch is over, or whose end led nowhere, starts anew: its losses cannot be compared."""
         stages = self.steps.get("stage")
-        if stages is not None and len(changes := np.flatnonzero(np.diff(stages == 0))):
+        if stages is None:
+            return
+        changes = np.flatnonzero((np.diff(stages == 0) != 0) | (np.diff(stages) < 0))
+        if len(changes):
             self.moved_at = max(self.moved_at, int(changes[-1]) + 1)
 
     @property

@@ -227,7 +227,11 @@ def test_the_sketch_looks_at_few_points_and_is_judged_on_all():
 def test_an_end_that_leads_nowhere_goes_back_to_its_camp(monkeypatch):
     """An end begun far too early crawls; the walk goes on from where it began as if nothing had happened."""
     problem = ag.catalogue.problem("laplace-2d", paper=True)
-    run = lambda: ag.solve(problem, ag.MLP(16), "auto", steps=100, progress=False, options={"sketch": 0})  # noqa: E731
+
+    def run(**options):
+        options = {"sketch": 0, "restarts": 0, **options}
+        return ag.solve(problem, ag.MLP(16), "auto", steps=100, progress=False, options=options)
+
     monkeypatch.setattr(auto, "TREND", 3)
     monkeypatch.setattr(auto, "SOLVED_ROUGHLY", 0.0)
     plain = run().history.steps
@@ -246,6 +250,12 @@ def test_an_end_that_leads_nowhere_goes_back_to_its_camp(monkeypatch):
     assert_close(steps["loss"][ends : ends + follow], plain["loss"][begins : begins + follow], 1e-6)
     # The answer is the best of all.
     assert tried.loss <= steps["loss"].min() * (1 + 1e-12)
+    # With a restart in hand the walk begins anew instead, from larger parameters.
+    monkeypatch.setattr(auto, "STRETCH", 1.0)
+    anew = run(restarts=1).history
+    assert_close(anew.steps["loss"][ends : ends + 10], plain["loss"][:10])
+    assert anew.moved_at == ends
+    assert tried.loss <= steps["loss"].min() * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("options", [{"ratio": 0}, {"end_ratio": 1.5}, {"growth": 0.5}, {"precision": "fine"}])
@@ -255,7 +265,7 @@ def test_mistakes_with_options(options):
 
 
 def test_the_sketch_is_a_number_of_steps():
-    with pytest.raises(ag.SettingError, match="whole number of steps"):
+    with pytest.raises(ag.SettingError, match="sketch must be a whole number"):
         Auto(sketch=2.5)
 
 

@@ -26,7 +26,7 @@ STUCK_AFTER = 8  # rejected steps in a row
 TREND = 30  # steps over which the trend of the damping is taken
 SOLVED_ROUGHLY = 1e-9  # before the loss has fallen by this factor the trend says nothing
 CRAWL = 0.03  # an end is over when the loss falls by less than this fraction a step
-DONE = 1e-16  # ... and the last one if the loss has fallen by this factor
+STRETCH = 1.1  # a walk that starts anew does so from parameters that are so many times as large
 AGAIN = 1e-2  # another one is tried when the loss is this fraction of what it was where the last one began
 SKETCH_ROWS = 2.5  # rows a parameter in the sketch
 
@@ -36,9 +36,10 @@ class AutoState(NamedTuple):
 
     `origin` has the first parameters, from which the iterate starts again after the sketch; `first_loss` is the loss
     there, `sketched` the number of steps of the sketch (−1 once it is over), `rejected` counts rejections in a row;
-    `dampings` has the last log λ at the edge (NaN where there is none yet). `ending` says whether an end is being tried,
-    `camp` from where, `camp_loss`, `camp_damping` and `camp_length` what held there, and `progress` the fraction by
-    which the loss fell in its last few steps, on average. No other end is tried before the loss is below `end_below`.
+    `dampings` has the last log λ at the edge (NaN where there is none yet). `ending` says whether an end is being
+    tried, `camp` from where, `camp_loss`, `camp_damping` and `camp_length` what held there, and `progress` the fraction
+    by which the loss fell in its last few steps, on average. No other end is tried before the loss is below
+    `end_below`. `restarted` counts the walks that were given up.
     """
 
     theta: Float[Array, " params"]
@@ -59,6 +60,7 @@ class AutoState(NamedTuple):
     camp_damping: Float[Array, ""]
     camp_length: Float[Array, ""]
     end_below: Float[Array, ""]
+    restarted: Int[Array, ""]
 
 
 class Auto(Method):
@@ -68,6 +70,9 @@ class Auto(Method):
         ratio: ρ* while the loss is large.
         end_ratio: ρ* at the end.
         end_at: the end begins when the loss has fallen by this factor.
+        done_at: an end that only crawls is the last one if the loss has fallen by this factor. Otherwise the walk goes
+            on from where the end began.
+        restarts: so many times at most the walk starts anew instead, from larger first parameters.
         growth: a step is at most so many times as long as the last one.
         acceleration: add half of the geodesic acceleration a = −(JᵀJ + λI)⁻¹Jᵀ r_pp to a step when 2‖a‖ is at
             most this fraction of ‖p‖; 0 never does.
@@ -82,6 +87,8 @@ class Auto(Method):
     ratio: float = eqx.field(static=True)
     end_ratio: float = eqx.field(static=True)
     end_at: float = eqx.field(static=True)
+    done_at: float = eqx.field(static=True)
+    restarts: int = eqx.field(static=True)
     growth: float = eqx.field(static=True)
     acceleration: float = eqx.field(static=True)
     precision: float = eqx.field(static=True)
@@ -93,6 +100,8 @@ class Auto(Method):
         ratio: float = 0.075,
         end_ratio: float = 0.5,
         end_at: float = 1e-13,
+        done_at: float = 1e-16,
+        restarts: int = 0,
         growth: float = 3.0,
         acceleration: float = 0.75,
         precision: float = 0.05,
@@ -107,15 +116,21 @@ class Auto(Method):
         ):
             if isinstance(value, bool) or not isinstance(value, int | float) or not low < value < high:
                 raise SettingError(f"{name} must lie between {low:g} and {high:g}, not {value!r}")
-        for name, value in (("end_at", end_at), ("acceleration", acceleration), ("squared_until", squared_until)):
+        for name, value in (
+            ("end_at", end_at),
+            ("done_at", done_at),
+            ("acceleration", acceleration),
+            ("squared_until", squared_until),
+        ):
             if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
                 raise SettingError(f"{name} must be a number that is not negative, not {value!r}")
-        if isinstance(sketch, bool) or not isinstance(sketch, int) or sketch < 0:
-            raise SettingError(f"sketch must be a whole number of steps that is not negative, not {sketch!r}")
+        for name, value in (("sketch", sketch), ("restarts", restarts)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+                raise SettingError(f"{name} must be a whole number that is not negative, not {value!r}")
         self.ratio, self.end_ratio, self.end_at = float(ratio), float(end_ratio), float(end_at)
         self.growth, self.acceleration = float(growth), float(acceleration)
         self.precision, self.squared_until = float(precision), float(squared_until)
-        self.sketch = sketch
+        self.sketch, self.restarts, self.done_at = sketch, restarts, float(done_at)
 
     def init(self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch) -> AutoState:
         loss = compound.loss(theta, batch)
@@ -141,7 +156,8 @@ class Auto(Method):
             camp_loss=loss,
             camp_damping=jnp.asarray(1.0),
             camp_length=jnp.asarray(1.0),
-            end_below=jnp.maximum(SOLVED_ROUGHLY, self.end_at) * loss,
+            end_below=self._end_below(loss),
+            restarted=jnp.asarray(0),
         )
 
     def iterate(self, state: AutoState) -> Float[Array, " params"]:
@@ -195,13 +211,36 @@ class Auto(Method):
         fell = jnp.log(state.iterate_loss / jnp.maximum(after.iterate_loss, 1e-300))
         progress = 0.7 * state.progress + 0.3 * fell
         crawls = state.ending & (info["stuck"] | (progress < CRAWL))
-        done = after.iterate_loss < DONE * state.first_loss
+        done = after.iterate_loss < self.done_at * state.first_loss
         info |= {
             "stage": jnp.where(state.ending, 2, 1),
             "stuck": jnp.where(state.ending, crawls & done, info["stuck"]),
         }
         after = _where(state.ending, after._replace(progress=progress), self._camp(after, info["damping"]))
-        return _where(crawls & ~done, _back_to_camp(after), after), info
+        back = _back_to_camp(after)
+        if self.restarts:
+            back = _where(after.restarted < self.restarts, self._anew(compound, after, batch), back)
+        return _where(crawls & ~done, back, after), info
+
+    def _anew(self, compound: ResidualMap, state: AutoState, batch: Batch) -> AutoState:
+        """Walk from other first parameters; which valley a walk ends in is a matter of chance."""
+        origin = STRETCH * state.origin
+        loss = compound.loss(origin, batch)
+        return state._replace(
+            iterate=origin,
+            iterate_loss=loss,
+            damping=_first_damping(loss),
+            length=jnp.asarray(1.0),
+            origin=origin,
+            rejected=jnp.asarray(0),
+            dampings=jnp.full(TREND, jnp.nan),
+            ending=jnp.asarray(False),
+            end_below=self._end_below(state.first_loss),
+            restarted=state.restarted + 1,
+        )
+
+    def _end_below(self, first_loss: Float[Array, ""]) -> Float[Array, ""]:
+        return jnp.maximum(SOLVED_ROUGHLY, self.end_at) * first_loss
 
     def _camp(self, state: AutoState, damping: Float[Array, ""]) -> AutoState:
         """Begin an end if the damping has passed its minimum or the loss is tiny, and remember where it began."""
