@@ -248,6 +248,8 @@ def main() -> None:
                 if (name, column, seed, machine()) in done:
                     continue
                 record = measure(problem, name, column, seed, args.seconds)
+                if record["stopped_because"] == "interrupted":
+                    return
                 with args.results.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(record) + "\n")
                 print(

@@ -60,11 +60,11 @@ def phases(out):
     axes[2].axhline(0.075, color="0.5", lw=0.8, ls="--")
     axes[2].axhline(0.5, color="0.5", lw=0.8, ls=":")
     axes[2].set_ylim(0, 1.3)
-    begins = history.moved_at
-    end = int(np.argmax(steps["stage"] == 2))
+    begins = int(np.sum(steps["stage"] == 0))
+    end = int(np.flatnonzero(steps["stage"] == 1)[-1]) + 1
     for ax in axes:
-        ax.axvspan(0, begins, color="0.95", lw=0)
-        ax.axvspan(end, count[-1], color="0.95", lw=0)
+        for step in np.flatnonzero(steps["stage"] != 1):
+            ax.axvspan(step + 0.5, step + 1.5, color="0.95", lw=0)
         ax.grid(**GRID)
         ax.legend(loc="best")
     for x, text in ((begins / 2, "sketch"), ((begins + end) / 2, "at the edge"), ((end + count[-1]) / 2, "end")):
@@ -87,7 +87,13 @@ def edge(out):
     for k, options in enumerate(variants.values()):
         errors = [
             ag.solve(
-                problem, ag.MLP(32), points=ag.GaussLegendre(30), steps=400, seed=s, options=options, progress=False
+                problem,
+                ag.MLP(32),
+                points=ag.GaussLegendre(30),
+                steps=400,
+                seed=s,
+                options={"restarts": 0, **options},
+                progress=False,
             ).l2_error
             for s in range(4)
         ]

@@ -48,7 +48,7 @@ class Pool:
 
     def _draw(self, key: str, number: int) -> ConditionBatch:
         index = list(self.problem.conditions).index(key)
-        region, condition = self.problem.region(key), self.problem.conditions[key]
+        region = self.problem.region(key)
         # One number more than the points of `sample` are drawn from, and never zero: zeros at the end say nothing.
         rng = np.random.default_rng([self.seed, index, 1 + number])
         cloud = draw_repeatedly(region, self.rules[key], rng, self.steps)
@@ -58,7 +58,7 @@ class Pool:
             jnp.asarray(cloud.x),
             None if cloud.normal is None else jnp.asarray(cloud.normal),
             jnp.asarray(source.reshape(*cloud.x.shape[:2], -1)),
-            jnp.asarray(row_scale(condition.weight, cloud.weight)),
+            jnp.asarray(row_scale(self.problem.weight(key), cloud.weight)),
         )
 
 

@@ -107,7 +107,8 @@ def solve(
             raise SettingError("give either model= or start=: a run that goes on has the model of its start")
         model = start.model.spec
         if (method or (problem.setting or Setting()).method) == "auto":
-            options = {"sketch": 0, **(options or {})}  # there is a solution to begin with
+            # There is a solution to begin with, and nowhere else to go.
+            options = {"sketch": 0, "restarts": 0, **(options or {})}
     setting = _complete(problem, model, method, points, steps, options)
     budget = Budget(setting.steps or 0, seconds, tol, patience)
     if not progress:
@@ -269,7 +270,7 @@ class Trainer:
         if not self.adaptive.any or self.history.count < self._adapted_at + ADAPT_EVERY or self.history.sketching:
             return
         started = time.perf_counter()
-        theta, loss = self.method.iterate(self.state), self.history.steps["loss"][-1]
+        theta, loss = self.method.iterate(self.state)
         if self._measure(theta, *self.judge.data).validation_loss > WORSE * loss:
             self.batch, moved = self.adaptive.improve(theta, self.batch)
             if moved:

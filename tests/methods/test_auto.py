@@ -250,12 +250,42 @@ def test_an_end_that_leads_nowhere_goes_back_to_its_camp(monkeypatch):
     assert_close(steps["loss"][ends : ends + follow], plain["loss"][begins : begins + follow], 1e-6)
     # The answer is the best of all.
     assert tried.loss <= steps["loss"].min() * (1 + 1e-12)
-    # With a restart in hand the walk begins anew instead, from larger parameters.
-    monkeypatch.setattr(auto, "STRETCH", 1.0)
-    anew = run(restarts=1).history
-    assert_close(anew.steps["loss"][ends : ends + 10], plain["loss"][:10])
-    assert anew.moved_at == ends
-    assert tried.loss <= steps["loss"].min() * (1 + 1e-12)
+    # With a restart in hand the walk begins anew instead; from zeros it could not.
+    anew = run(restarts=1)
+    assert anew.history.moved_at == ends
+    assert anew.loss <= anew.history.steps["loss"].min() * (1 + 1e-12)
+    again = anew.history.steps["loss"][ends]
+    model = ag.ParametricModel(problem.asked, ag.MLP(16), 0)
+    batch = ag.sample(problem, problem.setting.points)
+    larger = ag.Compound(problem, model).loss(auto.STRETCH * model.theta, batch)
+    assert again < larger < 10 * again
+
+
+def test_a_sketch_that_is_not_finite_is_given_up():
+    """The rough form of a model may leave the domain of an operator in which the model itself is."""
+    line = ag.Box(x=(0, 1))
+    problem = ag.Problem(
+        line,
+        equation=ag.Condition(lambda u: u.d("x") - u.map(lambda v: jnp.where(jnp.abs(v) < 0.9, v, jnp.nan))),
+        start=ag.Condition(lambda u: u, on=line.face(x=0), equals=0.05),
+    )
+    network = ag.MLP(40)
+    model = ag.ParametricModel(problem.asked, network, 0)
+    compound, batch = ag.Compound(problem, model), ag.sample(problem, ag.Grid(30))
+    assert np.isfinite(compound.loss(model.theta, batch))
+    assert not np.isfinite(compound.loss(compound.rough(model.theta), batch))
+    solution = ag.solve(problem, network, points=ag.Grid(30), steps=40, progress=False)
+    assert not solution.stopped_because.startswith("failed")
+    assert solution.history.steps["stage"].tolist()[:2] == [0, 1]
+    assert solution.loss < 1e-6
+
+
+def test_a_run_that_goes_on_has_no_sketch():
+    problem = ag.catalogue.problem("heat")
+    first = ag.solve(problem, ag.MLP(8), points=ag.Grid(12), steps=5, progress=False)
+    second = ag.solve(problem, start=first, points=ag.Grid(12), steps=5, progress=False)
+    assert np.all(second.history.steps["stage"] == 1)
+    assert second.loss <= first.loss
 
 
 @pytest.mark.parametrize("options", [{"ratio": 0}, {"end_ratio": 1.5}, {"growth": 0.5}, {"precision": "fine"}])

@@ -34,11 +34,11 @@ SKETCH_ROWS = 2.5  # rows a parameter in the sketch
 class AutoState(NamedTuple):
     """The best parameters so far with their loss; the iterate with its own, its damping and step length.
 
-    `origin` has the first parameters, from which the iterate starts again after the sketch; `first_loss` is the loss
-    there, `sketched` the number of steps of the sketch (−1 once it is over), `rejected` counts rejections in a row;
+    `origin` has the parameters from which the iterate starts after the sketch; `first_loss` is the loss of the first
+    ones, `sketched` the number of steps of the sketch (−1 once it is over), `rejected` counts rejections in a row;
     `dampings` has the last log λ at the edge (NaN where there is none yet). `ending` says whether an end is being
-    tried, `camp` from where, `camp_loss`, `camp_damping` and `camp_length` what held there, and `progress` the fraction
-    by which the loss fell in its last few steps, on average. No other end is tried before the loss is below
+    tried, `camp` from where, `camp_loss`, `camp_damping` and `camp_length` what held there, and `progress` by
+    how much log ℓ fell in its last few steps, on average. No other end is tried before the loss is below
     `end_below`. `restarted` counts the walks that were given up.
     """
 
@@ -69,7 +69,8 @@ class Auto(Method):
     Args:
         ratio: ρ* while the loss is large.
         end_ratio: ρ* at the end.
-        end_at: the end begins when the loss has fallen by this factor.
+        end_at: an end is tried at the latest when the loss has fallen by this factor, and before when the damping has
+            passed its minimum.
         done_at: an end that only crawls is the last one if the loss has fallen by this factor. Otherwise the walk goes
             on from where the end began.
         restarts: so many times at most the walk starts anew instead, from larger first parameters.
@@ -79,9 +80,9 @@ class Auto(Method):
         precision: how closely the edge is found, in log λ.
         squared_until: the plain normal equations are solved while λ is at least this fraction of the trace of JᵀJ;
             below, those in the eigenbasis, which are as accurate as an SVD.
-        sketch: so many greedy steps come first. They find a rough solution soon, but from there the way down is
-            blocked: afterwards the iterate starts anew, and the rough solution stands until it is surpassed.
-            With 0 there is no sketch.
+        sketch: so many greedy steps come first, on few points and from a rough form of the model. They find a rough
+            solution soon, but from there the way down is blocked: afterwards the iterate starts at the first
+            parameters, and the rough solution stands until it is surpassed. With 0 there is no sketch.
     """
 
     ratio: float = eqx.field(static=True)
@@ -160,15 +161,17 @@ class Auto(Method):
             restarted=jnp.asarray(0),
         )
 
-    def iterate(self, state: AutoState) -> Float[Array, " params"]:
-        return state.iterate
+    def iterate(self, state: AutoState) -> tuple[Float[Array, " params"], Float[Array, ""]]:
+        return state.iterate, state.iterate_loss
 
     def moved(self, compound: ResidualMap, state: AutoState, batch: Batch) -> AutoState:
-        loss, iterate_loss = compound.loss(state.theta, batch), compound.loss(state.iterate, batch)
-        if self.sketch:
-            thin = compound.loss(state.iterate, self._thin(compound, state.theta, batch))
-            iterate_loss = jnp.where(state.sketched >= 0, thin, iterate_loss)
-        return state._replace(loss=loss, iterate_loss=iterate_loss, camp_loss=compound.loss(state.camp, batch))
+        camp_loss = compound.loss(state.camp, batch)
+        return state._replace(
+            loss=compound.loss(state.theta, batch),
+            iterate_loss=compound.loss(state.iterate, batch),
+            camp_loss=camp_loss,
+            end_below=state.end_below * camp_loss / jnp.maximum(state.camp_loss, 1e-300),
+        )
 
     def _thin(self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch) -> Batch:
         """The points of the sketch."""
@@ -190,7 +193,7 @@ class Auto(Method):
         loss = compound.loss(after.iterate, batch)
         after = _best(after, loss)
         done = loss < self.end_at * state.first_loss
-        over = (state.sketched + 1 >= self.sketch) | info["stuck"] | done
+        over = (state.sketched + 1 >= self.sketch) | info["stuck"] | info["failed"] | done
         again = over & ~done
         after = after._replace(
             iterate=jnp.where(again, state.origin, after.iterate),
@@ -200,8 +203,9 @@ class Auto(Method):
             sketched=jnp.where(over, -1, state.sketched + 1),
             rejected=jnp.where(over, 0, after.rejected),
         )
-        # A sketch that ends early has still the way from the origin before it.
-        return after, {**info, "stage": jnp.asarray(0), "stuck": jnp.asarray(False)}
+        # A sketch that ends early or fails has still the way from the origin before it.
+        never = jnp.asarray(False)
+        return after, {**info, "stage": jnp.asarray(0), "stuck": never, "failed": never}
 
     def _walk(self, compound: ResidualMap, state: AutoState, batch: Batch) -> tuple[AutoState, dict[str, Array]]:
         """A step at the edge, or of an end that is being tried."""
@@ -212,15 +216,21 @@ class Auto(Method):
         progress = 0.7 * state.progress + 0.3 * fell
         crawls = state.ending & (info["stuck"] | (progress < CRAWL))
         done = after.iterate_loss < self.done_at * state.first_loss
+        given_up = crawls & ~done
         info |= {
             "stage": jnp.where(state.ending, 2, 1),
             "stuck": jnp.where(state.ending, crawls & done, info["stuck"]),
         }
         after = _where(state.ending, after._replace(progress=progress), self._camp(after, info["damping"]))
-        back = _back_to_camp(after)
+        next_ = _where(given_up, _back_to_camp(after), after)
         if self.restarts:
-            back = _where(after.restarted < self.restarts, self._anew(compound, after, batch), back)
-        return _where(crawls & ~done, back, after), info
+            other = self._anew(compound, after, batch)
+            # A model that starts from zeros, as series do, has no other first parameters.
+            sensible = jnp.isfinite(other.iterate_loss) & jnp.any(other.origin != 0)
+            anew = (given_up | (info["stuck"] & ~done)) & (after.restarted < self.restarts) & sensible
+            next_ = _where(anew, other, next_)
+            info["stuck"] &= ~anew
+        return next_, info
 
     def _anew(self, compound: ResidualMap, state: AutoState, batch: Batch) -> AutoState:
         """Walk from other first parameters; which valley a walk ends in is a matter of chance."""
@@ -254,6 +264,7 @@ class Auto(Method):
             camp_loss=state.iterate_loss,
             camp_damping=state.damping,
             camp_length=state.length,
+            rejected=jnp.asarray(0),
         )
         return _where(ends, camped, state)._replace(dampings=dampings)
 

@@ -48,9 +48,9 @@ class Method(eqx.Module):
     def step(self, compound: ResidualMap, state: Any, batch: Batch) -> tuple[Any, dict[str, Array]]:
         """One step: the next state, and scalars worth looking at (`loss`, `failed`, `stuck` at least)."""
 
-    def iterate(self, state: Any) -> Float[Array, " params"]:
-        """Where the next step starts from; the parameters themselves, unless better ones than these are kept."""
-        return state.theta
+    def iterate(self, state: Any) -> tuple[Float[Array, " params"], Float[Array, ""]]:
+        """Where the next step starts from, and the loss there; not the best parameters if those are kept apart."""
+        return state.theta, state.loss
 
     def moved(self, compound: ResidualMap, state: Any, batch: Batch) -> Any:
         """The state after the points have changed: the same parameters, with the loss on the new batch."""

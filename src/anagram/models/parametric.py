@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 
 from anagram.errors import SettingError
 from anagram.fields import Field, Frame, constant
+from anagram.models.mlp import Network
 from anagram.models.spec import ModelSpec
 from anagram.problem import Unknowns
 
@@ -39,7 +40,7 @@ class ByUnknown(eqx.Module):
 
     def rough(self) -> ByUnknown:
         """Each module that knows a rough form of itself in that form."""
-        return ByUnknown({k: m.rough() if hasattr(m, "rough") else m for k, m in self.modules.items()}, self.order)
+        return ByUnknown({k: _roughened(m) for k, m in self.modules.items()}, self.order)
 
 
 class ParametricModel:
@@ -98,7 +99,7 @@ class ParametricModel:
         """Parameters near θ from which a rough solution is found soon; θ itself for models that know none."""
         tree = self._unravel(theta)
         module = eqx.combine(tree["model"], self._static)
-        rough = module.rough() if hasattr(module, "rough") else module
+        rough = _roughened(module)
         return ravel_pytree({**tree, "model": eqx.filter(rough, eqx.is_inexact_array)})[0]
 
     def adopt(self, theta: Any) -> None:
@@ -123,6 +124,10 @@ class ParametricModel:
                 f"the model gives {shape.size} {shape.dtype} values at a point; the unknowns ({names}) need "
                 f"{self.asked.outputs} real ones (two for each complex unknown)"
             )
+
+
+def _roughened(module: Any) -> Any:
+    return module.rough() if isinstance(module, Network | ByUnknown) else module
 
 
 def _component(module: Callable[[Array], Array], offset: int, is_complex: bool) -> Callable[[Array], Array]:
