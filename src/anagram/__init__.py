@@ -24,7 +24,7 @@ from anagram.domains import (  # noqa: E402
 from anagram.errors import AnagramError, FileError, MissingError, PointsWarning, ProblemError, SettingError  # noqa: E402
 from anagram.fields import Field, divergence, gradient, laplacian  # noqa: E402
 from anagram.files import load  # noqa: E402
-from anagram.methods import Anagram, Auto, Spring  # noqa: E402
+from anagram.methods import Amstramgram, Anagram, Auto, Spring  # noqa: E402
 from anagram.models import MLP, Fourier, ParametricModel, Polynomial  # noqa: E402
 from anagram.problem import Problem  # noqa: E402
 from anagram.run import solve  # noqa: E402
@@ -35,6 +35,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "MLP",
+    "Amstramgram",
     "Anagram",
     "AnagramError",
     "Auto",
