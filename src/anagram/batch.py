@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 
 from anagram.condition import source_rows
 from anagram.domains import Cells, Cloud, GaussLegendre, PointRule, Region, Sobol
+from anagram.environment import has_accelerator
 from anagram.errors import PointsWarning, SettingError
 from anagram.problem import Problem
 
@@ -121,7 +122,7 @@ def enough_points(problem: Problem, parameters: int = 0) -> int:
     if problem.domain.dimension > 2:
         return max(4000, 9 * parameters)
     # An accelerator takes more points in the same time.
-    hidden = 6 if jax.default_backend() == "cpu" else 10
+    hidden = 10 if has_accelerator() else 6
     return max(900, (3 if problem.is_linear else hidden) * parameters)
 
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import jax
-
+from anagram.environment import has_accelerator
 from anagram.methods import Method
 from anagram.models import MLP, ModelSpec
 from anagram.problem import Problem
@@ -49,22 +48,19 @@ def default_steps(problem: Problem) -> int:
 
 def default_options(problem: Problem, method: str | Method) -> dict[str, float]:
     """Options of the method that depend on the problem."""
+    if method != "auto":
+        return {}
     options: dict[str, float] = {}
-    if method == "auto" and problem.domain.dimension > 2:
+    if problem.domain.dimension > 2:
         # In many dimensions long first steps saturate the few units a network has, and it does not recover.
         options["growth"] = 1.5
-    elif method == "auto" and problem.is_linear:
+    elif problem.is_linear:
         # Rounding is within reach, and a walk from the beginning is cheap.
         options |= {"done_at": 1e-20, "restarts": 2}
-    if method == "auto" and not problem.is_linear:
+    if not problem.is_linear:
         # Rounding is far away, and plain normal equations take half the time of balanced ones.
         options["squared_until"] = 1e-17
-    if method == "auto" and has_accelerator():
+    if has_accelerator():
         # Steps are fast there and compiling is slow: a sketch would take longer than all the steps.
         options["sketch"] = 0
     return options
-
-
-def has_accelerator() -> bool:
-    """Whether JAX computes on something else than the CPU."""
-    return jax.default_backend() != "cpu"

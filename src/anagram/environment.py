@@ -17,6 +17,13 @@ def prepare() -> None:
     jax.config.update("jax_enable_x64", True)
 
 
+def has_accelerator() -> bool:
+    """Whether JAX computes on something else than the CPU."""
+    import jax
+
+    return jax.default_backend() != "cpu"
+
+
 def physical_memory() -> int | None:
     """Bytes of memory of this machine, if it can be found out."""
     try:

@@ -30,7 +30,7 @@ class History:
         stages = self.steps.get("stage")
         if stages is None:
             return
-        changes = np.flatnonzero((np.diff(stages == 0) != 0) | (np.diff(stages) < 0))
+        changes = np.flatnonzero(np.diff(stages == 0) | (np.diff(stages) < 0))
         if len(changes):
             self.moved_at = max(self.moved_at, int(changes[-1]) + 1)
 

@@ -106,10 +106,7 @@ def solve(
         if model is not None:
             raise SettingError("give either model= or start=: a run that goes on has the model of its start")
         model = start.model.spec
-        if (method or (problem.setting or Setting()).method) == "auto":
-            # There is a solution to begin with, and nowhere else to go.
-            options = {"sketch": 0, "restarts": 0, **(options or {})}
-    setting = _complete(problem, model, method, points, steps, options)
+    setting = _complete(problem, model, method, points, steps, options, continued=start is not None)
     budget = Budget(setting.steps or 0, seconds, tol, patience)
     if not progress:
         return Trainer(problem, setting, seed, start).train(budget, monitors)
@@ -119,7 +116,9 @@ def solve(
         return Trainer(problem, setting, seed, start).train(budget, [*monitors, bar])
 
 
-def _complete(problem: Problem, model: Any, method: Any, points: Any, steps: Any, options: Any) -> Setting:
+def _complete(
+    problem: Problem, model: Any, method: Any, points: Any, steps: Any, options: Any, continued: bool
+) -> Setting:
     if not isinstance(problem, Problem):
         raise SettingError(
             f"solve needs a Problem, not {type(problem).__name__}; those of the catalogue: catalogue.problem(name)"
@@ -127,6 +126,9 @@ def _complete(problem: Problem, model: Any, method: Any, points: Any, steps: Any
     setting = problem.setting or Setting()
     if method is not None:
         setting = setting.with_method(method)
+    if continued and setting.method == "auto":
+        # There is a solution to begin with, and nowhere else to go.
+        options = {"sketch": 0, "restarts": 0, **(options or {})}
     if options:
         setting = replace(setting, options={**setting.options, **options})
     given = {"model": model, "points": points, "steps": steps}

@@ -6,7 +6,7 @@ import pytest
 import anagram as ag
 from anagram.methods import make_method
 from anagram.methods.cutoffs import elbow
-from anagram.methods.search import LEVELS, full_grid, refined_grid
+from anagram.methods.search import LEVELS, first_valley, full_grid, refined_grid
 from oracles import truncated_step
 from tolerances import ACCUMULATED, assert_close
 
@@ -100,7 +100,7 @@ def test_the_loss_never_rises(cutoff):
     assert losses[-1] < (0.1 if cutoff == 1e-3 else 1) * losses[0]
 
 
-@pytest.mark.parametrize("search", [full_grid, refined_grid])
+@pytest.mark.parametrize("search", [full_grid, refined_grid, first_valley])
 def test_line_search_takes_the_best_length_or_none(search):
     for best in (0, 1, 7, 18, 30):
         length, loss = search(lambda eta: (jnp.log2(eta) + best) ** 2, jnp.asarray(1e6))

@@ -194,15 +194,13 @@ class Auto(Method):
         after = _best(after, loss)
         done = loss < self.end_at * state.first_loss
         over = (state.sketched + 1 >= self.sketch) | info["stuck"] | info["failed"] | done
-        again = over & ~done
         after = after._replace(
-            iterate=jnp.where(again, state.origin, after.iterate),
-            iterate_loss=jnp.where(again, state.first_loss, jnp.where(done, loss, after.iterate_loss)),
-            damping=jnp.where(again, _first_damping(state.first_loss), after.damping),
+            iterate_loss=jnp.where(done, loss, after.iterate_loss),
             length=jnp.where(over, 1.0, after.length),
             sketched=jnp.where(over, -1, state.sketched + 1),
             rejected=jnp.where(over, 0, after.rejected),
         )
+        after = _where(over & ~done, _set_out(after, state.origin, state.first_loss), after)
         # A sketch that ends early or fails has still the way from the origin before it.
         never = jnp.asarray(False)
         return after, {**info, "stage": jnp.asarray(0), "stuck": never, "failed": never}
@@ -224,29 +222,21 @@ class Auto(Method):
         after = _where(state.ending, after._replace(progress=progress), self._camp(after, info["damping"]))
         next_ = _where(given_up, _back_to_camp(after), after)
         if self.restarts:
-            other = self._anew(compound, after, batch)
             # A model that starts from zeros, as series do, has no other first parameters.
-            sensible = jnp.isfinite(other.iterate_loss) & jnp.any(other.origin != 0)
-            anew = (given_up | (info["stuck"] & ~done)) & (after.restarted < self.restarts) & sensible
-            next_ = _where(anew, other, next_)
+            wanted = (
+                (given_up | (info["stuck"] & ~done)) & (after.restarted < self.restarts) & jnp.any(after.origin != 0)
+            )
+            origin = STRETCH * after.origin
+            loss = jax.lax.cond(wanted, lambda: compound.loss(origin, batch), lambda: jnp.asarray(jnp.nan))
+            anew = wanted & jnp.isfinite(loss)
+            next_ = _where(anew, self._anew(after, origin, loss), next_)
             info["stuck"] &= ~anew
         return next_, info
 
-    def _anew(self, compound: ResidualMap, state: AutoState, batch: Batch) -> AutoState:
+    def _anew(self, state: AutoState, origin: Float[Array, " params"], loss: Float[Array, ""]) -> AutoState:
         """Walk from other first parameters; which valley a walk ends in is a matter of chance."""
-        origin = STRETCH * state.origin
-        loss = compound.loss(origin, batch)
-        return state._replace(
-            iterate=origin,
-            iterate_loss=loss,
-            damping=_first_damping(loss),
-            length=jnp.asarray(1.0),
-            origin=origin,
-            rejected=jnp.asarray(0),
-            dampings=jnp.full(TREND, jnp.nan),
-            ending=jnp.asarray(False),
-            end_below=self._end_below(state.first_loss),
-            restarted=state.restarted + 1,
+        return _set_out(state, origin, loss)._replace(
+            origin=origin, end_below=self._end_below(state.first_loss), restarted=state.restarted + 1
         )
 
     def _end_below(self, first_loss: Float[Array, ""]) -> Float[Array, ""]:
@@ -344,17 +334,23 @@ def _where(condition: Bool[Array, ""], yes: AutoState, no: AutoState) -> AutoSta
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)
 
 
-def _back_to_camp(state: AutoState) -> AutoState:
-    """The end led nowhere: walk on from where it began."""
+def _set_out(state: AutoState, theta: Float[Array, " params"], loss: Float[Array, ""]) -> AutoState:
+    """The beginning of a walk from parameters with their loss: nothing is known of the way yet."""
     return state._replace(
-        iterate=state.camp,
-        iterate_loss=state.camp_loss,
-        damping=state.camp_damping,
-        length=state.camp_length,
+        iterate=theta,
+        iterate_loss=loss,
+        damping=_first_damping(loss),
+        length=jnp.asarray(1.0),
         rejected=jnp.asarray(0),
         dampings=jnp.full(TREND, jnp.nan),
         ending=jnp.asarray(False),
-        end_below=AGAIN * state.camp_loss,
+    )
+
+
+def _back_to_camp(state: AutoState) -> AutoState:
+    """The end led nowhere: walk on from where it began."""
+    return _set_out(state, state.camp, state.camp_loss)._replace(
+        damping=state.camp_damping, length=state.camp_length, end_below=AGAIN * state.camp_loss
     )
 
 

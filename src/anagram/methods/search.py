@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from anagram.environment import has_accelerator
+
 LEVELS = 31
 STRIDE = 4
 HALVINGS = 2.0 ** -np.arange(LEVELS)
@@ -18,7 +20,7 @@ Loss = Callable[[Float[Array, ""]], Float[Array, ""]]
 
 def _evaluate(loss: Loss, lengths: Float[Array, " lengths"]) -> Float[Array, " lengths"]:
     # One after the other keeps the working set of a CPU in cache; an accelerator wants them together.
-    values = jax.lax.map(loss, lengths) if jax.default_backend() == "cpu" else jax.vmap(loss)(lengths)
+    values = jax.vmap(loss)(lengths) if has_accelerator() else jax.lax.map(loss, lengths)
     return jnp.where(jnp.isfinite(values), values, jnp.inf)
 
 
