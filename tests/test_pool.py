@@ -1,3 +1,5 @@
+import warnings
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -6,7 +8,7 @@ import pytest
 import anagram as ag
 from anagram.history import History
 from anagram.methods import Method, Spring, State
-from anagram.pool import Pool, batch_of, draw_repeatedly
+from anagram.pool import Pool, RedrawnPoints, batch_of, draw_repeatedly
 from anagram.run import BLOCK, Budget, Trainer
 from tolerances import assert_close
 
@@ -133,6 +135,64 @@ def test_every_step_sees_its_own_points_and_nothing_is_traced_again(monkeypatch)
     pool = Pool(problem(), {**points, "data": ag.Uniform(1)}, 3, BLOCK)
     expected = [np.asarray(batch_of({}, *pool.at(k))["equation"].x[0]) for k in range(trainer.history.count)]
     assert_close(trainer.history.steps["first"], np.stack(expected), 0.0)
+
+
+# -- every so many steps ---------------------------------------------------------------------------------------
+class LookingOnly(Looking):
+    """The same, without points of its own for every step."""
+
+    @property
+    def fresh_points(self):
+        return False
+
+
+def test_points_are_redrawn_when_due_whatever_the_blocks(monkeypatch):
+    points = {"equation": ag.Redrawn(ag.Sobol(7), every=3), "walls": ag.Redrawn(ag.Uniform(12), every=5)}
+    monkeypatch.setattr(Trainer, "_record", lambda self, info: {"validation_loss": 1.0, "seconds_per_step": 1e-4})
+    seen = []
+    for length in (37, 2):
+        trainer = Trainer(problem(), ag.Setting(model=ag.MLP(4), method=LookingOnly(), points=points), 3)
+        while trainer.history.count < 20:
+            trainer._advance(length)
+        seen.append(trainer.history.steps["first"][:20])
+    assert_close(seen[0], seen[1], 0.0)
+    changes = np.flatnonzero(np.any(np.diff(seen[0], axis=0) != 0, axis=1)) + 1
+    assert changes.tolist() == [3, 6, 9, 12, 15, 18]
+
+
+def test_only_what_is_due_is_redrawn_and_data_stay():
+    rules = {
+        "equation": ag.Redrawn(ag.Sobol(7), every=2),
+        "walls": ag.Redrawn(ag.Sobol(12), every=3),
+        "data": ag.Redrawn(ag.Uniform(1)),
+    }
+    redrawn, batch = RedrawnPoints(problem(), rules, seed=0), ag.sample(problem(), rules)
+    assert [redrawn.steps_left(k) for k in range(5)] == [2, 1, 1, 1, 2]
+    after = redrawn.draw(2, batch)
+    assert [after[key] is batch[key] for key in ("equation", "walls", "data")] == [False, True, True]
+    assert jax.tree.map(jnp.shape, after) == jax.tree.map(jnp.shape, batch)
+    assert redrawn.draw(5, batch) is batch
+    assert RedrawnPoints(problem(), {"equation": ag.Sobol(7)}, 0).steps_left(4) is None
+
+
+def test_few_redrawn_points_are_not_overfitted():
+    """A network with more parameters than points: fixed points are fitted, redrawn ones teach the equation."""
+    line = ag.Box(x=(0, 1))
+    steep = lambda x: jnp.tanh(20 * (x - 0.5))
+    few = ag.Problem(line, data=ag.Condition(lambda u: u, equals=steep), solution=steep)
+    errors = []
+    for rule in (ag.Uniform(12), ag.Redrawn(ag.Uniform(12), every=4)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            errors.append(ag.solve(few, ag.MLP(12), points=rule, steps=120, seed=1, progress=False).l2_error)
+    assert errors[1] < 0.1 * errors[0]
+
+
+def test_what_cannot_be_redrawn_is_refused():
+    with pytest.raises(ag.SettingError, match=r"always gives the same points"):
+        ag.Redrawn(ag.Grid(30))
+    with pytest.raises(ag.SettingError, match="at least 1"):
+        ag.Redrawn(ag.Sobol(30), every=0)
 
 
 def solve(**options):

@@ -18,6 +18,7 @@ from anagram.domains import (  # noqa: E402
     GaussLegendre,
     Grid,
     LatinHypercube,
+    Redrawn,
     Sobol,
     Uniform,
 )
@@ -58,6 +59,7 @@ __all__ = [
     "ProblemError",
     "Setting",
     "SettingError",
+    "Redrawn",
     "Sobol",
     "Solution",
     "Spring",

@@ -8,8 +8,11 @@ layers; they get a deeper network and cells of points that move.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
+from anagram.domains import Redrawn
 from anagram.environment import has_accelerator
 from anagram.methods import Method
 from anagram.models import MLP, ModelSpec
@@ -23,7 +26,7 @@ def complete(setting: Setting, problem: Problem) -> Setting:
         setting,
         model=default_model(problem) if setting.model is None else setting.model,
         steps=default_steps(problem) if setting.steps is None else setting.steps,
-        options={**default_options(problem, setting.method), **setting.options},
+        options={**default_options(problem, setting.method, setting.points), **setting.options},
     )
 
 
@@ -46,7 +49,7 @@ def default_steps(problem: Problem) -> int:
     return 600 if has_accelerator() else 450
 
 
-def default_options(problem: Problem, method: str | Method) -> dict[str, float]:
+def default_options(problem: Problem, method: str | Method, points: Any = None) -> dict[str, float]:
     """Options of the method that depend on the problem."""
     if method != "auto":
         return {}
@@ -60,7 +63,9 @@ def default_options(problem: Problem, method: str | Method) -> dict[str, float]:
     if not problem.is_linear:
         # Rounding is far away, and plain normal equations take half the time of balanced ones.
         options["squared_until"] = 1e-17
-    if has_accelerator():
-        # Steps are fast there and compiling is slow: a sketch would take longer than all the steps.
+    rules = points.values() if isinstance(points, Mapping) else [points]
+    if has_accelerator() or any(isinstance(rule, Redrawn) for rule in rules):
+        # Steps are fast on an accelerator and compiling is slow: a sketch would take longer than all the steps. And
+        # the greedy steps of a sketch fit points that are so few that they have to be redrawn.
         options["sketch"] = 0
     return options

@@ -1,4 +1,4 @@
-"""Pools: points drawn anew for every step, in advance for a stretch of steps."""
+"""Points drawn anew: for every step out of a pool, or every so many steps of a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from anagram.batch import Batch, ConditionBatch, row_scale
 from anagram.condition import mapped_source, source_rows
-from anagram.domains import Cloud, PointRule, Region, Repeated
+from anagram.domains import Cloud, PointRule, Redrawn, Region, Repeated
 from anagram.errors import SettingError
 from anagram.problem import Problem
 
@@ -60,6 +60,36 @@ class Pool:
             jnp.asarray(source.reshape(*cloud.x.shape[:2], -1)),
             jnp.asarray(row_scale(self.problem.weight(key), cloud.weight)),
         )
+
+
+class RedrawnPoints:
+    """The conditions whose points are drawn anew every so many steps.
+
+    Like those of a pool, the points depend on the seed and the number of the step alone.
+    """
+
+    def __init__(self, problem: Problem, rules: Mapping[str, PointRule], seed: int) -> None:
+        by_period: dict[int, dict[str, PointRule]] = {}
+        for key, rule in rules.items():
+            if isinstance(rule, Redrawn) and problem.region(key).dimension > 0:
+                by_period.setdefault(rule.every, {})[key] = rule.rule
+        self.pools = {every: Pool(problem, group, seed, steps=1) for every, group in by_period.items()}
+
+    @property
+    def any(self) -> bool:
+        """Whether there are such conditions."""
+        return bool(self.pools)
+
+    def steps_left(self, step: int) -> int | None:
+        """Steps until points are drawn next; None if they never are."""
+        return min((every - step % every for every in self.pools), default=None)
+
+    def draw(self, step: int, batch: Batch) -> Batch:
+        """The batch after so many steps, with new points where they are due."""
+        for every, pool in self.pools.items():
+            if step % every == 0:
+                batch = batch_of(batch, *pool.at(step // every))
+        return batch
 
 
 def draw_repeatedly(region: Region, rule: Any, rng: np.random.Generator, times: int) -> Cloud:

@@ -26,7 +26,7 @@ from anagram.history import History
 from anagram.methods import Method
 from anagram.models import ModelSpec, ParametricModel, count_parameters
 from anagram.models.spec import spec_to_json
-from anagram.pool import Pool, batch_of
+from anagram.pool import Pool, RedrawnPoints, batch_of
 from anagram.problem import Problem
 from anagram.setting import Setting
 from anagram.solution import Solution
@@ -171,9 +171,10 @@ class Trainer:
         inside = self.method.points_inside(problem, self.model.parameters)
         rules = point_rules(problem, setting.points, inside, random=self.method.fresh_points)
         self.pool = Pool(problem, rules, self.seed, BLOCK) if self.method.fresh_points else None
+        self.redrawn = RedrawnPoints(problem, {} if self.pool else rules, self.seed)
         self.batch = sample(problem, rules, seed=self.seed)
         _refuse_too_large(self.method, self.model.parameters, count_rows(self.batch))
-        if self.pool is None:
+        if self.pool is None and not self.redrawn.any:
             warn_if_few(self.batch, self.model.parameters)
         self.judge = Judge(self.compound, self.batch, self.seed)
         self.adaptive = AdaptivePoints(self.compound, rules)
@@ -252,7 +253,12 @@ class Trainer:
     def _advance(self, length: int) -> dict[str, Any]:
         started = time.perf_counter()
         fresh, place = self._fresh()
-        length = min(length, BLOCK - place, ADAPT_EVERY if self.adaptive.any else BLOCK)
+        length = min(
+            length,
+            BLOCK - place,
+            ADAPT_EVERY if self.adaptive.any else BLOCK,
+            self.redrawn.steps_left(self.history.count) or BLOCK,
+        )
         self.state, log, taken = self._block(self.state, self.batch, jnp.asarray(length), fresh, jnp.asarray(place))
         taken = int(taken)
         elapsed = time.perf_counter() - started
@@ -260,12 +266,23 @@ class Trainer:
         self.history.extend(log, self.seconds + elapsed * np.arange(1, taken + 1) / taken)
         self.seconds += elapsed
         self.history.note_stages()
+        self._redraw()
         self._adapt()
         return self._record({"seconds_per_step": elapsed / taken, **{k: v[-1].tolist() for k, v in log.items()}})
 
     def _fresh(self) -> tuple[Batch, int]:
         """The points drawn for the steps to come, and the place of the next step among them."""
         return ({}, 0) if self.pool is None else self.pool.at(self.history.count)
+
+    def _redraw(self) -> None:
+        """Draw new points where it is time to; a sketch keeps those it has."""
+        if self.redrawn.any and not self.history.sketching:
+            started = time.perf_counter()
+            batch = self.redrawn.draw(self.history.count, self.batch)
+            if batch is not self.batch:
+                self.batch = batch
+                self.state = self._moved(self.state, self.batch)
+            self.seconds += time.perf_counter() - started
 
     def _adapt(self) -> None:
         """Move points if the loss on fresh points says so."""
@@ -308,7 +325,7 @@ class Trainer:
             return "steps used up"
         if budget.seconds is not None and self.seconds >= budget.seconds:
             return "time used up"
-        waited = self.history.waited_in_vain(budget.patience, budget.least_progress, noisy=self.pool is not None)
+        waited = self.history.waited_in_vain(budget.patience, budget.least_progress, noisy=self.pool is not None or self.redrawn.any)
         return None if waited is None else f"stagnant: no progress in {waited} steps"
 
     def _summary(self, reason: str, record: dict[str, Any]) -> dict[str, Any]:

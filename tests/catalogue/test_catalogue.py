@@ -26,7 +26,7 @@ def test_the_papers_settings(name):
     assert (model.parameters, len(batch["equation"].x), rows, problem.setting.steps) == PAPER[name]
     method = problem.setting.make_method()
     assert method.rows == "paper"
-    assert method.search == "full"
+    assert method.search == "paper"
 
 
 def test_the_papers_burgers_grid():

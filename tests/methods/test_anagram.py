@@ -6,7 +6,7 @@ import pytest
 import anagram as ag
 from anagram.methods import make_method
 from anagram.methods.cutoffs import elbow
-from anagram.methods.search import LEVELS, first_valley, full_grid, refined_grid
+from anagram.methods.search import LEVELS, first_valley, full_grid, grid_without_zero, refined_grid
 from oracles import truncated_step
 from tolerances import ACCUMULATED, assert_close
 
@@ -110,6 +110,16 @@ def test_line_search_takes_the_best_length_or_none(search):
     assert (float(length), float(loss)) == (0.0, 1.0)
     length, _ = search(lambda eta: jnp.where(eta > 0.1, jnp.nan, (eta - 2.0**-6) ** 2), jnp.asarray(1.0))
     assert float(length) == 2.0**-6
+
+
+def test_the_search_without_zero_takes_the_best_length_even_uphill():
+    length, loss = grid_without_zero(lambda eta: (jnp.log2(eta) + 7) ** 2, jnp.asarray(1e6))
+    assert float(length) == 2.0**-7
+    assert_close(loss, 0.0)
+    length, loss = grid_without_zero(lambda eta: 1 + eta, jnp.asarray(1.0))
+    assert (float(length), float(loss)) == (2.0**-30, 1 + 2.0**-30)
+    length, loss = grid_without_zero(lambda eta: eta * jnp.nan, jnp.asarray(1.0))
+    assert (float(length), float(loss)) == (0.0, 1.0)
 
 
 def test_nan_leaves_the_state_as_it_was():

@@ -32,7 +32,7 @@ ENTRY = Entry(
     paper=Setting(
         method="anagram",
         model=MLP(20, 20, 20, init="small", scale=0),
-        options={"cutoff": 5e-7, "relative": True, "rows": "paper", "search": "full"},
+        options={"cutoff": 5e-7, "relative": True, "rows": "paper", "search": "paper"},
         points=Grid(30),
         steps=4000,
     ),

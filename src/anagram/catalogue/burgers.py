@@ -46,7 +46,7 @@ ENTRY = Entry(
         method="anagram",
         model=MLP(32, 32, 32, init="small", scale=0),
         # J would take a gigabyte at every step: the Gram matrix is summed chunk by chunk.
-        options={"cutoff": 5e-7, "relative": True, "rows": "paper", "search": "full", "factorisation": "eigh"},
+        options={"cutoff": 5e-7, "relative": True, "rows": "paper", "search": "paper", "factorisation": "eigh"},
         points=paper_grid(),
         steps=1000,
     ),

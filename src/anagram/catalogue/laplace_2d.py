@@ -35,7 +35,7 @@ ENTRY = Entry(
     paper=Setting(
         method="anagram",
         model=MLP(32, init="small", scale=0),
-        options={"cutoff": 1e-6, "relative": False, "rows": "paper", "search": "full"},
+        options={"cutoff": 1e-6, "relative": False, "rows": "paper", "search": "paper"},
         points=Grid(30),
         steps=2000,
     ),

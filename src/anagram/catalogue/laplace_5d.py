@@ -38,7 +38,7 @@ ENTRY = Entry(
     paper=Setting(
         method="anagram",
         model=MLP(64, init="small", scale=0),
-        options={"cutoff": 5e-7, "relative": True, "rows": "paper", "search": "full"},
+        options={"cutoff": 5e-7, "relative": True, "rows": "paper", "search": "paper"},
         points={"equation": Uniform(4000), "walls": Uniform(500)},
         steps=1000,
     ),

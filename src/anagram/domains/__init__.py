@@ -10,6 +10,7 @@ from anagram.domains.rules import (
     LatinHypercube,
     PointRule,
     Repeated,
+    Redrawn,
     Sobol,
     Uniform,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "PointSet",
     "Region",
     "Repeated",
+    "Redrawn",
     "Sobol",
     "Uniform",
     "Union",

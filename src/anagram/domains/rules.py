@@ -155,7 +155,7 @@ class Counted(PointRule):
         x = bounds[:, 0] + (bounds[:, 1] - bounds[:, 0]) * self.units(times, len(bounds), rng)
         return x, np.full(len(x), 1.0 / len(x))
 
-    def share(self, fraction: float) -> PointRule:
+    def share(self, fraction: float) -> Counted:
         return type(self)(max(1, round(self.count * fraction)))
 
     def __repr__(self) -> str:
@@ -198,7 +198,7 @@ class Repeated(PointRule):
 
     is_random = True
 
-    def __init__(self, rule: Counted, times: int) -> None:
+    def __init__(self, rule: Counted | Redrawn, times: int) -> None:
         self.rule, self.times = rule, times
 
     def draw(
@@ -208,6 +208,39 @@ class Repeated(PointRule):
 
     def __repr__(self) -> str:
         return f"{self.times} times {self.rule!r}"
+
+
+class Redrawn(PointRule):
+    """Points of a random rule that are drawn anew every so many steps of a run.
+
+    For points that are few beside the parameters of a model: what it fits between them is contradicted soon.
+    """
+
+    is_random = True
+
+    def __init__(self, rule: Counted, every: int = 4) -> None:
+        if not isinstance(rule, Counted):
+            raise SettingError(
+                f"Redrawn needs a random rule, such as Redrawn(Sobol(900)), and {rule!r} always gives the same points"
+            )
+        if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
+            raise SettingError(f"Redrawn needs a whole number of steps, at least 1, as its every=, not {every!r}")
+        self.rule, self.every = rule, int(every)
+
+    def draw(
+        self, intervals: Intervals, rng: np.random.Generator, *, closed: bool, fixed: Mapping[str, float] | None = None
+    ) -> Draw:
+        return self.rule.draw(intervals, rng, closed=closed, fixed=fixed)
+
+    def draws(self, times: int, intervals: Intervals, rng: np.random.Generator) -> Draw:
+        """So many draws, one after the other."""
+        return self.rule.draws(times, intervals, rng)
+
+    def share(self, fraction: float) -> PointRule:
+        return Redrawn(self.rule.share(fraction), self.every)
+
+    def __repr__(self) -> str:
+        return f"Redrawn({self.rule!r}, every={self.every})"
 
 
 class Chosen(PointRule):

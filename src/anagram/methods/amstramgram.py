@@ -60,7 +60,8 @@ class Amstramgram(Method):
         rows: ``weighted`` takes directions and E_k from the rows whose squares add up to the loss; ``paper`` from
             rows that all count once. The loss is the same.
         factorisation: how J is factorised, see `anagram.spectrum.factorise`; one that is accurate to rounding.
-        search: ``full`` tries all of 101 lengths from 1 to 2⁻⁶⁰; ``refined`` finds the same minimum with fewer losses.
+        search: ``full`` tries all of 101 lengths from 1 to 2⁻⁶⁰; ``refined`` finds the same minimum with fewer losses;
+            ``paper`` takes the best of the 101 even where all of them raise the loss.
     """
 
     reach: float | str = eqx.field(static=True)

@@ -30,7 +30,8 @@ class Anagram(Method):
         rows: ``weighted`` takes the direction from the rows whose squares add up to the loss; ``paper`` from
             rows that all count once, as in the code of the paper's authors. The loss is the same.
         factorisation: how J is factorised, see `anagram.spectrum.factorise`.
-        search: ``full`` tries all of 2⁰ … 2⁻³⁰; ``refined`` finds the same minimum with fewer losses.
+        search: ``full`` tries all of 2⁰ … 2⁻³⁰; ``refined`` finds the same minimum with fewer losses; ``paper`` takes
+            the best of 2⁰ … 2⁻³⁰ even where all of them raise the loss.
     """
 
     cutoff: float | str = eqx.field(static=True)

@@ -1,4 +1,4 @@
-"""Line searches: the best step length η on a grid and 0; the paper's grid is 2⁰, 2⁻¹, … 2⁻³⁰."""
+"""Line searches: the best step length η on a grid and, but for one, 0; the paper's grid is 2⁰, 2⁻¹, … 2⁻³⁰."""
 
 from __future__ import annotations
 
@@ -81,4 +81,18 @@ def first_valley(loss: Loss, loss_now: Float[Array, ""]) -> tuple[Float[Array, "
     return jnp.where(better, lengths[level], 0.0), jnp.where(better, value, loss_now)
 
 
-SEARCHES = {"full": full_grid, "refined": refined_grid}
+def grid_without_zero(
+    loss: Loss, loss_now: Float[Array, ""], grid: np.ndarray = HALVINGS
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """η and ℓ at the minimum over the grid even if the loss rises there, as in the code of the paper's authors.
+
+    A run never stands still: where no length lowers the loss, the shortest ones hardly raise it and lead on.
+    """
+    lengths = jnp.asarray(grid)
+    values = _evaluate(loss, lengths)
+    index = jnp.argmin(values)
+    finite = jnp.isfinite(values[index])
+    return jnp.where(finite, lengths[index], 0.0), jnp.where(finite, values[index], loss_now)
+
+
+SEARCHES = {"full": full_grid, "refined": refined_grid, "paper": grid_without_zero}
