@@ -14,18 +14,15 @@ Every run is written to the results as soon as it ends; a bench that was interru
 
 import argparse
 import json
-import os
-import platform
 import warnings
 from pathlib import Path
 
-import jax
 import numpy as np
 
 import anagram as ag
 from anagram import run
-from anagram.defaults import default_model
-from anagram.domains import GaussLegendre, Redrawn, Sobol
+from anagram.reproduce.plan import paper_setting_for_auto
+from anagram.reproduce.runner import machine
 
 HERE = Path(__file__).parent
 PROBLEMS = ("laplace-2d", "heat", "laplace-5d", "allen-cahn", "burgers")
@@ -43,25 +40,6 @@ PEERS = {
     "allen-cahn": (90.0, None, None),
 }
 PAPER = {"laplace-2d": 2.4e-9, "heat": 6.5e-7, "laplace-5d": 3.8e-5, "allen-cahn": 2.5e-3}
-SAME_COUNT = {  # the paper's numbers of points in a placement of our own
-    "laplace-2d": GaussLegendre(30),
-    "heat": GaussLegendre(30),
-    "laplace-5d": {"equation": Sobol(4000), "walls": Sobol(500)},
-    "allen-cahn": {
-        "equation": Redrawn(Sobol(900)),
-        "initial": Redrawn(Sobol(30)),
-        "walls": Redrawn(Sobol(60)),
-    },
-}
-
-
-def machine() -> str:
-    """What the times were measured on."""
-    device = jax.devices()[0]
-    if device.platform != "cpu":
-        return device.device_kind
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{cores} cores, {platform.machine()}"
 
 
 def stated(name: str, paper: bool) -> ag.Problem:
@@ -73,13 +51,9 @@ def stated(name: str, paper: bool) -> ag.Problem:
 
 def prepare(name: str, column: str) -> ag.Problem:
     """The problem with the setting of a column."""
-    problem = stated(name, paper=column == "anagram")
     if column == "auto":
-        # The paper's network with the initialisation and the input scaling of the defaults.
-        model = stated(name, paper=True).setting.model
-        model = ag.MLP(*model.widths, activation=model.activation, scale=default_model(problem).scale)
-        problem.setting = ag.Setting(model, points=SAME_COUNT[name], steps=400)
-    return problem
+        return paper_setting_for_auto(name)
+    return stated(name, paper=column == "anagram")
 
 
 def measure(problem: ag.Problem, name: str, column: str, seed: int, seconds: float | None) -> dict:

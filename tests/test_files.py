@@ -45,7 +45,7 @@ def test_problems_of_ones_own_and_coefficients(tmp_path):
 
 def test_modules_of_ones_own_are_given_back_at_loading(tmp_path, heat):
     module = eqx.nn.MLP(2, "scalar", 6, 1, activation=jnp.tanh, key=jax.random.key(0))
-    solution = ag.solve(heat, module, points=ag.Grid(8), steps=2, progress=False)
+    solution = ag.solve(heat, module, "anagram", points=ag.Grid(8), steps=2, progress=False)
     solution.save(tmp_path)
     with pytest.raises(ag.FileError, match=r"load\(..., model=module\)"):
         ag.load(tmp_path)
@@ -80,7 +80,7 @@ def test_damaged_files_give_a_clear_error(quick_solution, tmp_path, name, text):
 
 def test_files_that_do_not_belong_together(quick_solution, heat, tmp_path):
     quick_solution.save(tmp_path)
-    other = ag.solve(heat, ag.MLP(5), points=ag.Grid(8), steps=1, progress=False).save(tmp_path / "other")
+    other = ag.solve(heat, ag.MLP(5), "anagram", points=ag.Grid(8), steps=1, progress=False).save(tmp_path / "other")
     (other / "solution.safetensors").replace(tmp_path / "solution.safetensors")
     with pytest.raises(ag.FileError, match="its model has 33 parameters, 'solution.safetensors' holds 21"):
         ag.load(tmp_path)

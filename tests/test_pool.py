@@ -195,9 +195,12 @@ def test_what_cannot_be_redrawn_is_refused():
         ag.Redrawn(ag.Sobol(30), every=0)
 
 
+SAME = problem()  # runs of one problem use the same compiled functions
+
+
 def solve(**options):
     return ag.solve(
-        problem(),
+        SAME,
         ag.MLP(12, 12),
         "spring",
         progress=False,

@@ -35,7 +35,7 @@ def test_residuals_of_conditions_with_normals():
         inside=ag.Condition(lambda u: u.laplacian()),
         flux=ag.Condition(lambda u: (k * u).normal_derivative(), on=square.boundary(), equals=3.0),
     )
-    solution = ag.solve(problem, ag.MLP(4), points=64, steps=1, progress=False)
+    solution = ag.solve(problem, ag.MLP(4), "anagram", points=64, steps=1, progress=False)
     x = np.array([[0.0, 0.7], [0.4, 2.0]])
     slopes = solution.evaluate(lambda u: ((k * u).d("x"), (k * u).d("y")), x)
     assert_close(solution.residual("flux", x), np.abs([-slopes[0][0] - 3.0, slopes[1][1] - 3.0]))

@@ -89,6 +89,66 @@ def solve(
         raise typer.Exit(NUMERICAL_FAILURE)
 
 
+@app.command()
+def reproduce(
+    problems: Annotated[
+        str, typer.Option(help="Problems of the paper, separated by commas.")
+    ] = "laplace-2d,heat,laplace-5d,allen-cahn,burgers",
+    methods: Annotated[
+        str, typer.Option(help="Methods of the paper, and auto, our default at the same setting.")
+    ] = "anagram,engd,gd,adam,lbfgs,auto",
+    seeds: Annotated[str, typer.Option(help="How many seeds (10), or which: 3:7 or 0,4,5.")] = "10",
+    scale: Annotated[float, typer.Option(help="A factor for the numbers of steps; 0.1 is a quick look.")] = 1.0,
+    folder: Annotated[Path, typer.Option("--out", help="Results, tables and figures; runs there go on.")] = Path(
+        "reproduction"
+    ),
+    only_report: Annotated[bool, typer.Option("--only-report", help="Run nothing; tables and figures only.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+) -> None:
+    """Run the paper's experiments; tables and figures beside the paper's numbers."""
+    from anagram.cache import enable_compilation_cache
+    from anagram.errors import AnagramError
+    from anagram.reproduce.command import reproduce as run_plan
+
+    enable_compilation_cache()
+    warnings.showwarning = _show_warning
+    try:
+        _, done = run_plan(
+            folder, _names(problems), _names(methods), _seeds(seeds), scale, only_report=only_report, quiet=quiet
+        )
+    except AnagramError as error:
+        err.print(f"[bold red]error:[/] {_escape(str(error))}")
+        raise typer.Exit(WRONG_INPUT) from None
+    if not quiet:
+        if not done:
+            out.print("Not all of it is there yet; the same command goes on where it stopped.")
+        if (folder / "tables.md").exists():
+            out.print(f"Tables: {folder / 'tables.md'}    figures: {folder / 'figures'}")
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _seeds(text: str) -> list[int]:
+    """`10`, `3:7` or `0,4,5`."""
+    from anagram.errors import SettingError
+
+    try:
+        if ":" in text:
+            first, last = (int(part) for part in text.split(":"))
+            seeds = list(range(first, last))
+        elif "," in text:
+            seeds = [int(part) for part in text.split(",")]
+        else:
+            seeds = list(range(int(text)))
+    except ValueError:
+        raise SettingError(f"--seeds needs a number of seeds, a range 3:7 or a list 0,4,5, not '{text}'") from None
+    if not seeds or min(seeds) < 0:
+        raise SettingError(f"--seeds {text} names no seeds, or negative ones")
+    return seeds
+
+
 def _solve(
     target: str,
     method: str | None,

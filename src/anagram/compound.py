@@ -136,7 +136,7 @@ class Compound(ResidualMap):
         """R and J. All of J is in memory: see `gram` and `triangle` for batches that do not allow it."""
         residuals, features = [], []
         for key, part in self._parts(batch):
-            rows, jacobian = self._map(lambda p, key=key: self.point_features(key, theta, p), part, theta.size)
+            rows, jacobian = self.mapped(lambda p, key=key: self.point_features(key, theta, p), part, theta.size)
             residuals.append(rows.ravel())
             features.append(jacobian.reshape(-1, theta.size))
         return jnp.concatenate(residuals), jnp.concatenate(features)
@@ -169,7 +169,7 @@ class Compound(ResidualMap):
 
     def _rows(self, theta: Theta, batch: Batch) -> dict[str, Float[Array, "points rows"]]:
         return {
-            key: self._map(lambda p, key=key: self.point_rows(key, theta, p), part, theta.size)
+            key: self.mapped(lambda p, key=key: self.point_rows(key, theta, p), part, theta.size)
             for key, part in self._parts(batch)
         }
 
@@ -181,16 +181,21 @@ class Compound(ResidualMap):
         """How many points are taken at once."""
         return max(1, self.chunk_bytes // (8 * columns * part.source.shape[1]))
 
-    def _map(self, function: Callable[[ConditionBatch], Any], part: ConditionBatch, columns: int) -> Any:
+    def mapped(self, function: Callable[[ConditionBatch], Any], part: ConditionBatch, columns: int) -> Any:
+        """A function of one point at all points, in chunks if its values have many columns."""
         size = self._chunk(part, columns)
         if len(part.x) <= size:
             return jax.vmap(function)(part)
         return jax.lax.map(function, part, batch_size=size)
 
+    def in_chunks(self, part: ConditionBatch, columns: int) -> ConditionBatch:
+        """Points along two axes, chunk and place in it; places left over hold copies that weigh nothing."""
+        return _in_chunks(part, self._chunk(part, columns))
+
     def _fold(self, theta: Theta, batch: Batch, start: Carry, add: Callable[[Carry, Array, Array], Carry]) -> Carry:
         total = start
         for key, part in self._parts(batch):
-            chunks = _in_chunks(part, self._chunk(part, theta.size))
+            chunks = self.in_chunks(part, theta.size)
 
             def update(carry: Carry, chunk: ConditionBatch, key: str = key) -> tuple[Carry, None]:
                 rows, jacobian = jax.vmap(lambda p: self.point_features(key, theta, p))(chunk)

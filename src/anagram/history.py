@@ -47,9 +47,10 @@ class History:
     def waited_in_vain(self, patience: int, least_progress: float, noisy: bool) -> int | None:
         """For how many steps there was no progress, or None while there is some.
 
-        The loss on the same points is compared with itself `patience` steps ago. Where every step has its own
-        points (`noisy`), the median of the last steps is compared with that of as many before, and the least loss on
-        fresh points must be older than them; their number grows with the run, so that slow progress is told from none.
+        The loss on the same points is compared with itself `patience` steps ago. Where the loss may rise, because
+        points change or the method lets it (`noisy`), the median of the last steps is compared with that of as many
+        before, and the least loss on fresh points must be older than them; their number grows with the run, so that
+        slow progress is told from none.
         """
         losses = self.steps.get("loss", np.zeros(0))
         if not noisy:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import jax
 import numpy as np
 
 from anagram import probe
@@ -115,7 +116,8 @@ class Problem:
     @functools.cached_property
     def is_linear(self) -> bool:
         """Whether all operators are affine in the unknowns (tried out on test fields)."""
-        return probe.is_linear(self)
+        with jax.ensure_compile_time_eval():  # also while a step is being traced
+            return probe.is_linear(self)
 
     @property
     def knows_solution(self) -> bool:

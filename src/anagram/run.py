@@ -325,7 +325,8 @@ class Trainer:
             return "steps used up"
         if budget.seconds is not None and self.seconds >= budget.seconds:
             return "time used up"
-        waited = self.history.waited_in_vain(budget.patience, budget.least_progress, noisy=self.pool is not None or self.redrawn.any)
+        noisy = self.pool is not None or self.redrawn.any or self.method.may_rise
+        waited = self.history.waited_in_vain(budget.patience, budget.least_progress, noisy=noisy)
         return None if waited is None else f"stagnant: no progress in {waited} steps"
 
     def _summary(self, reason: str, record: dict[str, Any]) -> dict[str, Any]:

@@ -28,14 +28,14 @@ def test_one_axis_and_complex_values():
     problem = ag.Problem(
         line, c=ag.Condition(lambda psi: psi.d("x") - 1j * psi), unknowns={"psi": complex}, solution=lambda x: 0j * x
     )
-    figure = ag.solve(problem, ag.MLP(4), points=ag.Grid(20), steps=1, progress=False).plot()
+    figure = ag.solve(problem, ag.MLP(4), "anagram", points=ag.Grid(20), steps=1, progress=False).plot()
     labels = [text.get_text() for text in panels(figure)[0].get_legend().get_texts()]
     assert labels == ["Re psi", "exact", "Im psi"]
 
 
 def test_many_axes_give_a_plane_through_the_centre():
     problem = ag.catalogue.problem("laplace-5d")
-    figure = ag.solve(problem, ag.MLP(4), points=60, steps=1, progress=False).plot()
+    figure = ag.solve(problem, ag.MLP(4), "anagram", points=60, steps=1, progress=False).plot()
     assert "x3 = 0.5, x4 = 0.5, x5 = 0.5" in panels(figure)[0].get_xlabel()
 
 
@@ -47,7 +47,7 @@ def test_convergence_shows_losses_and_error(quick_solution):
 
 
 def test_a_run_of_no_steps_can_be_drawn(heat):
-    solution = ag.solve(heat, ag.MLP(4), points=ag.Grid(8), steps=0, progress=False)
+    solution = ag.solve(heat, ag.MLP(4), "anagram", points=ag.Grid(8), steps=0, progress=False)
     solution.plot_convergence()
     solution.plot()
 
@@ -69,7 +69,7 @@ def test_a_picture_that_cannot_be_written(quick_solution, tmp_path):
 def test_progress_lines_where_there_is_no_terminal(heat, monkeypatch):
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
-    ag.solve(heat, ag.MLP(4), points=ag.Grid(8), steps=3)
+    ag.solve(heat, ag.MLP(4), "anagram", points=ag.Grid(8), steps=3)
     assert stream.getvalue().startswith("heat  step 0  loss ")
     assert "\x1b" not in stream.getvalue()
 

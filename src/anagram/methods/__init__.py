@@ -9,11 +9,37 @@ from anagram.methods.amstramgram import Amstramgram
 from anagram.methods.anagram import Anagram
 from anagram.methods.auto import Auto
 from anagram.methods.base import Method, State
+from anagram.methods.engd import Engd
+from anagram.methods.first_order import Adam, AdamLbfgs, GradientDescent, Lbfgs
 from anagram.methods.spring import Spring
 
-METHODS: dict[str, type[Method]] = {"auto": Auto, "anagram": Anagram, "amstramgram": Amstramgram, "spring": Spring}
+METHODS: dict[str, type[Method]] = {
+    "auto": Auto,
+    "anagram": Anagram,
+    "amstramgram": Amstramgram,
+    "spring": Spring,
+    "engd": Engd,
+    "gd": GradientDescent,
+    "adam": Adam,
+    "lbfgs": Lbfgs,
+    "adam-lbfgs": AdamLbfgs,
+}
 
-__all__ = ["METHODS", "Amstramgram", "Anagram", "Auto", "Method", "Spring", "State", "make_method"]
+__all__ = [
+    "METHODS",
+    "Adam",
+    "AdamLbfgs",
+    "Amstramgram",
+    "Anagram",
+    "Auto",
+    "Engd",
+    "GradientDescent",
+    "Lbfgs",
+    "Method",
+    "Spring",
+    "State",
+    "make_method",
+]
 
 
 def make_method(method: str | Method, **options: Any) -> Method:

@@ -91,6 +91,10 @@ class Amstramgram(Method):
         self.reach = reach if isinstance(reach, str) else float(reach)
         self.rows, self.factorisation, self.search = rows, factorisation, search
 
+    @property
+    def may_rise(self) -> bool:
+        return self.search == "paper"
+
     def init(self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch) -> AmstramgramState:
         none = jnp.asarray(0)
         return AmstramgramState(theta, compound.loss(theta, batch), none, none, jnp.asarray(False))

@@ -67,6 +67,10 @@ class Anagram(Method):
         self.relative, self.rows = relative, rows
         self.factorisation, self.search = factorisation, search
 
+    @property
+    def may_rise(self) -> bool:
+        return self.search == "paper"
+
     def init(self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch) -> State:
         return State(theta, compound.loss(theta, batch))
 

@@ -32,6 +32,11 @@ class Method(eqx.Module):
         """Whether every step is to see points of its own, drawn anew."""
         return False
 
+    @property
+    def may_rise(self) -> bool:
+        """Whether the loss may be higher after a step than before it."""
+        return False
+
     def points_inside(self, problem: Problem, parameters: int) -> int:
         """How many points the domain gets where the user says nothing."""
         return enough_points(problem, parameters)
