@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from anagram.cli import app
 
-QUICK = ["--set", "width=6", "--set", "depth=1", "--set", "points=81", "--steps", "3", "--quiet"]
+QUICK = ["--set", "width=6", "--set", "depth=1", "--set", "points=81", "--set", "sketch=0", "--steps", "3", "--quiet"]
 KEYS = {
     "problem", "method", "seed", "steps", "seconds", "compile_seconds", "loss", "validation_loss", "l2_error",
     "relative_l2_error", "parameters", "points", "stopped_because",
@@ -81,6 +81,11 @@ WRONG = {
     "steps": (["solve", "heat", "--steps", "-5"], "steps must be"),
     "steps text": (["solve", "heat", "--steps", "many"], "integer"),
     "nu": (["solve", "burgers", "--set", "nu=0"], "viscosity"),
+    "seeds": (["reproduce", "--seeds", "many", "--out", "r"], "a number of seeds, a range"),
+    "no seeds": (["reproduce", "--seeds", "4:4", "--out", "r"], "names no seeds"),
+    "paper": (["reproduce", "--problems", "wave", "--out", "r"], "no problem 'wave' in the paper"),
+    "scale": (["reproduce", "--scale", "7", "--out", "r"], "scale"),
+    "results": (["reproduce", "--only-report", "--out", "r"], "no results"),
     "file": (["solve", "nothing.py"], "no file 'nothing.py'"),
     "folder": (["solve", "heat", "--out", "taken"], "cannot write to the folder"),
     "json folder": (["solve", "heat", "--json", "."], "--json needs the name of a file"),
