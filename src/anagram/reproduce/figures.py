@@ -126,6 +126,7 @@ def burgers_profiles(rows: list[Results]) -> Figure:
             ax.plot(run.profile["x"], lines["u"], color=colour, lw=1.4, label=f"t = {time}")
             ax.plot(run.profile["x"], lines["exact"], ":", color="black", lw=0.9)
         ax.set_title(f"ν = {row.experiment.viscosity:g}", loc="left")
+        ax.set_xticks([-1, -0.5, 0, 0.5, 1])
         ax.grid(visible=True, which="major", color="0.92", lw=0.6)
     for ax in axes[2:]:
         ax.set_xlabel("x")
