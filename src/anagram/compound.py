@@ -136,7 +136,7 @@ class Compound(ResidualMap):
         """R and J. All of J is in memory: see `gram` and `triangle` for batches that do not allow it."""
         residuals, features = [], []
         for key, part in self._parts(batch):
-            rows, jacobian = self.mapped(lambda p, key=key: self.point_features(key, theta, p), part, theta.size)
+            rows, jacobian = self._map(lambda p, key=key: self.point_features(key, theta, p), part, theta.size)
             residuals.append(rows.ravel())
             features.append(jacobian.reshape(-1, theta.size))
         return jnp.concatenate(residuals), jnp.concatenate(features)
@@ -169,7 +169,7 @@ class Compound(ResidualMap):
 
     def _rows(self, theta: Theta, batch: Batch) -> dict[str, Float[Array, "points rows"]]:
         return {
-            key: self.mapped(lambda p, key=key: self.point_rows(key, theta, p), part, theta.size)
+            key: self._map(lambda p, key=key: self.point_rows(key, theta, p), part, theta.size)
             for key, part in self._parts(batch)
         }
 
@@ -181,8 +181,7 @@ class Compound(ResidualMap):
         """How many points are taken at once."""
         return max(1, self.chunk_bytes // (8 * columns * part.source.shape[1]))
 
-    def mapped(self, function: Callable[[ConditionBatch], Any], part: ConditionBatch, columns: int) -> Any:
-        """A function of one point at all points, in chunks if its values have many columns."""
+    def _map(self, function: Callable[[ConditionBatch], Any], part: ConditionBatch, columns: int) -> Any:
         size = self._chunk(part, columns)
         if len(part.x) <= size:
             return jax.vmap(function)(part)

@@ -16,6 +16,7 @@ from anagram.compound import ResidualMap
 from anagram.errors import SettingError
 from anagram.methods.base import Method
 from anagram.methods.cutoffs import cutoff_keeping, elbow, unexplained
+from anagram.methods.line import checked_search
 from anagram.methods.search import SEARCHES
 
 # 101 lengths from 1 to 2⁻⁶⁰, close together near 1.
@@ -81,15 +82,13 @@ class Amstramgram(Method):
             raise SettingError(f"reach must be a positive number or 'rms', not {reach!r}")
         if rows not in ("weighted", "paper"):
             raise SettingError(f"rows must be 'weighted' or 'paper', not {rows!r}")
-        if search not in SEARCHES:
-            raise SettingError(f"search must be one of {', '.join(SEARCHES)}, not {search!r}")
         if factorisation not in ACCURATE:
             raise SettingError(
                 f"what small modes explain is known only to factorisations that are accurate to rounding: "
                 f"{', '.join(ACCURATE)}, not {factorisation!r}"
             )
         self.reach = reach if isinstance(reach, str) else float(reach)
-        self.rows, self.factorisation, self.search = rows, factorisation, search
+        self.rows, self.factorisation, self.search = rows, factorisation, checked_search(search)
 
     @property
     def may_rise(self) -> bool:

@@ -15,12 +15,12 @@ from anagram import spectrum
 from anagram.batch import Batch, unweighted
 from anagram.compound import ResidualMap
 from anagram.errors import SettingError
-from anagram.methods.base import Method, State
+from anagram.methods.base import State
 from anagram.methods.cutoffs import cutoff_keeping, elbow
-from anagram.methods.search import SEARCHES
+from anagram.methods.line import Searching, checked_search
 
 
-class Anagram(Method):
+class Anagram(Searching):
     """d = V Σ† Uᵀ r with singular values ≤ ε dropped, then θ ← θ − η d with η = argmin ℓ(θ − η d).
 
     Args:
@@ -38,7 +38,6 @@ class Anagram(Method):
     relative: bool = eqx.field(static=True)
     rows: str = eqx.field(static=True)
     factorisation: str = eqx.field(static=True)
-    search: str = eqx.field(static=True)
 
     def __init__(
         self,
@@ -57,42 +56,20 @@ class Anagram(Method):
             raise SettingError(f"relative must be true or false, not {relative!r}")
         if rows not in ("weighted", "paper"):
             raise SettingError(f"rows must be 'weighted' or 'paper', not {rows!r}")
-        if search not in SEARCHES:
-            raise SettingError(f"search must be one of {', '.join(SEARCHES)}, not {search!r}")
         if "cholesky" in spectrum.choose(factorisation, 1, 1):
             raise SettingError(
                 "a cutoff needs singular values, which Cholesky does not give: use auto, svd, qr, eigh or lq"
             )
         self.cutoff = cutoff if isinstance(cutoff, str) else float(cutoff)
         self.relative, self.rows = relative, rows
-        self.factorisation, self.search = factorisation, search
-
-    @property
-    def may_rise(self) -> bool:
-        return self.search == "paper"
-
-    def init(self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch) -> State:
-        return State(theta, compound.loss(theta, batch))
+        self.factorisation, self.search = factorisation, checked_search(search)
 
     def step(self, compound: ResidualMap, state: Any, batch: Batch) -> tuple[State, dict[str, Array]]:
-        theta, loss_now = state
         of_rows = unweighted(batch) if self.rows == "paper" else batch
-        modes, cutoff = self._factorise(compound, theta, of_rows)
+        modes, cutoff = self._factorise(compound, state.theta, of_rows)
         step = modes.truncated(cutoff)
-        finite = jnp.all(jnp.isfinite(step.direction)) & jnp.isfinite(loss_now)
-        direction = jnp.where(finite, step.direction, 0.0)
-        length, loss = SEARCHES[self.search](lambda eta: compound.loss(theta + eta * direction, batch), loss_now)
-        info = {
-            "loss": loss,
-            "step_length": length,
-            "step_norm": length * jnp.linalg.norm(direction),
-            "rank": step.rank,
-            "cutoff": cutoff,
-            "largest_singular_value": modes.largest,
-            "failed": ~finite,
-            "stuck": finite & (length == 0.0),
-        }
-        return State(theta + length * direction, loss), info
+        new, info = self.along(compound, state, batch, step.direction)
+        return new, info | {"rank": step.rank, "cutoff": cutoff, "largest_singular_value": modes.largest}
 
     def _factorise(
         self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch

@@ -19,11 +19,11 @@ from jaxtyping import Array, Float
 from anagram.batch import Batch
 from anagram.compound import Compound, ResidualMap
 from anagram.errors import SettingError
-from anagram.methods.base import Method, State
-from anagram.methods.search import SEARCHES
+from anagram.methods.base import State
+from anagram.methods.line import Searching, checked_search
 
 
-class Engd(Method):
+class Engd(Searching):
     """d = G⁺ ∇ℓ, then θ ← θ − η d with η from the paper's grid.
 
     Args:
@@ -36,27 +36,17 @@ class Engd(Method):
 
     rcond: float | None = eqx.field(static=True)
     variation: str = eqx.field(static=True)
-    search: str = eqx.field(static=True)
 
     def __init__(self, rcond: float | None = None, variation: str = "full", search: str = "paper") -> None:
         if rcond is not None and (isinstance(rcond, bool) or not isinstance(rcond, int | float) or not 0 <= rcond < 1):
             raise SettingError(f"rcond must be a fraction, at least 0 and below 1, not {rcond!r}")
         if variation not in ("full", "gauss-newton"):
             raise SettingError(f"variation must be 'full' or 'gauss-newton', not {variation!r}")
-        if search not in SEARCHES:
-            raise SettingError(f"search must be one of {', '.join(SEARCHES)}, not {search!r}")
         self.rcond = None if rcond is None else float(rcond)
-        self.variation, self.search = variation, search
-
-    @property
-    def may_rise(self) -> bool:
-        return self.search == "paper"
-
-    def init(self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch) -> State:
-        return State(theta, compound.loss(theta, batch))
+        self.variation, self.search = variation, checked_search(search)
 
     def step(self, compound: ResidualMap, state: Any, batch: Batch) -> tuple[State, dict[str, Array]]:
-        theta, loss_now = state
+        theta = state.theta
         gram = compound.gram(theta, batch)
         matrix = gram.matrix + self._second(compound, theta, batch)
         eigenvalues, basis = jnp.linalg.eigh(matrix)
@@ -65,19 +55,8 @@ class Engd(Method):
         keep = jnp.abs(eigenvalues) > rcond * size
         along = basis.T @ gram.gradient
         direction = -basis @ jnp.where(keep, along / jnp.where(keep, eigenvalues, 1.0), 0.0)
-        finite = jnp.all(jnp.isfinite(direction)) & jnp.isfinite(loss_now)
-        direction = jnp.where(finite, direction, 0.0)
-        length, loss = SEARCHES[self.search](lambda eta: compound.loss(theta + eta * direction, batch), loss_now)
-        info = {
-            "loss": loss,
-            "step_length": length,
-            "step_norm": length * jnp.linalg.norm(direction),
-            "rank": jnp.sum(keep),
-            "negative": jnp.sum(keep & (eigenvalues < 0)),
-            "failed": ~finite,
-            "stuck": finite & (length == 0.0),
-        }
-        return State(theta + length * direction, loss), info
+        new, info = self.along(compound, state, batch, direction)
+        return new, info | {"rank": jnp.sum(keep), "negative": jnp.sum(keep & (eigenvalues < 0))}
 
     def _second(self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch) -> Any:
         """The second part of G."""

@@ -15,7 +15,7 @@ from anagram.batch import Batch
 from anagram.compound import ResidualMap
 from anagram.errors import SettingError
 from anagram.methods.base import Method, State
-from anagram.methods.search import SEARCHES
+from anagram.methods.line import Searching, checked_search
 
 if TYPE_CHECKING:
     import optax
@@ -28,41 +28,18 @@ class FirstOrder(Method):
         return 8 * 32 * parameters
 
 
-class GradientDescent(FirstOrder):
+class GradientDescent(Searching, FirstOrder):
     """θ ← θ − η ∇ℓ with η from the paper's grid.
 
     Args:
         search: as in `anagram.methods.Anagram`.
     """
 
-    search: str = eqx.field(static=True)
-
     def __init__(self, search: str = "full") -> None:
-        if search not in SEARCHES:
-            raise SettingError(f"search must be one of {', '.join(SEARCHES)}, not {search!r}")
-        self.search = search
-
-    @property
-    def may_rise(self) -> bool:
-        return self.search == "paper"
-
-    def init(self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch) -> State:
-        return State(theta, compound.loss(theta, batch))
+        self.search = checked_search(search)
 
     def step(self, compound: ResidualMap, state: Any, batch: Batch) -> tuple[State, dict[str, Array]]:
-        theta, loss_now = state
-        gradient = compound.gradient(theta, batch)
-        finite = jnp.all(jnp.isfinite(gradient)) & jnp.isfinite(loss_now)
-        direction = jnp.where(finite, -gradient, 0.0)
-        length, loss = SEARCHES[self.search](lambda eta: compound.loss(theta + eta * direction, batch), loss_now)
-        info = {
-            "loss": loss,
-            "step_length": length,
-            "step_norm": length * jnp.linalg.norm(direction),
-            "failed": ~finite,
-            "stuck": finite & (length == 0.0),
-        }
-        return State(theta + length * direction, loss), info
+        return self.along(compound, state, batch, -compound.gradient(state.theta, batch))
 
 
 class OptaxState(NamedTuple):

@@ -74,7 +74,7 @@ def _band(ax, runs: list[Run], unit: str, quantity: str, method: str) -> None:
     """The median over the seeds and the band between the quartiles, on common steps or times."""
     ends = [getattr(run, unit)[-1] for run in runs]
     starts = [getattr(run, unit)[1] if len(run.steps) > 1 else getattr(run, unit)[0] for run in runs]
-    at = np.geomspace(max(min(starts), 1e-4), max(*ends, 1e-3) if len(ends) > 1 else max(ends[0], 1e-3), 200)
+    at = np.geomspace(max(min(starts), 1e-4), max([*ends, 1e-3]), 200)
     values = []
     for run in runs:
         known = np.asarray(getattr(run, unit))

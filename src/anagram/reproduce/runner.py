@@ -108,9 +108,9 @@ class Group:
         models = [ParametricModel(problem.asked, setting.model, seed) for seed in seeds]
         self.compound = Compound(problem, models[0])
         self.thetas = jnp.stack([model.theta for model in models])
-        self.batches = [sample(problem, setting.points, seed=seed) for seed in seeds]
-        self.evaluation = Evaluation(problem, self.batches[0])
-        self.batch, self.batch_axes = _stacked(self.batches)
+        batches = [sample(problem, setting.points, seed=seed) for seed in seeds]
+        self.evaluation = Evaluation(problem, batches[0])
+        self.batch, self.batch_axes = _stacked(batches)
         self.records: list[tuple[int, float, dict[str, np.ndarray]]] = []
         self.done, self.seconds = 0, 0.0
         self._compile()
