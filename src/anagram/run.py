@@ -228,8 +228,11 @@ class Trainer:
             )
         raise ProblemError("the loss of the initial model overflows: scale the sources or the weights down")
 
-    def train(self, budget: Budget, monitors: Sequence[Monitor] = ()) -> Solution:
-        """Run blocks of steps until the budget, the goal or the method says stop."""
+    def train(self, budget: Budget, monitors: Sequence[Monitor] = (), look_every: float | None = None) -> Solution:
+        """Run blocks of steps until the budget, the goal or the method says stop.
+
+        Monitors look at the run about every `look_every` seconds.
+        """
         monitors = list(monitors)
         pace = None
         with Interrupts() as interrupts:
@@ -237,7 +240,7 @@ class Trainer:
             _show(monitors, record)
             reason = self._reason(budget, record)
             while reason is None:
-                record = self._advance(_block_length(budget, self.history.count, self.seconds, pace))
+                record = self._advance(_block_length(budget, self.history.count, self.seconds, pace, look_every))
                 pace = record["seconds_per_step"]
                 _show(monitors, record)
                 reason = "interrupted" if interrupts.seen else self._reason(budget, record)
@@ -430,10 +433,10 @@ def _show(monitors: list[Monitor], record: dict[str, Any]) -> None:
             warnings.warn(f"a monitor failed and is not called again: {type(error).__name__}: {error}", stacklevel=3)
 
 
-def _block_length(budget: Budget, done: int, seconds: float, pace: float | None) -> int:
+def _block_length(budget: Budget, done: int, seconds: float, pace: float | None, look_every: float | None) -> int:
     if pace is None:
         return min(budget.steps - done, 1)
-    length = max(1, min(BLOCK, int(BLOCK_SECONDS / max(pace, 1e-9))))
+    length = max(1, min(BLOCK, int((look_every or BLOCK_SECONDS) / max(pace, 1e-9))))
     if budget.seconds is not None:
         length = max(1, min(length, int((budget.seconds - seconds) / max(pace, 1e-9))))
     return min(budget.steps - done, length)

@@ -8,7 +8,7 @@ import anagram as ag
 from anagram.reproduce import command, runner
 from anagram.reproduce.plan import Experiment
 from anagram.reproduce.results import QUANTITIES, Results
-from anagram.reproduce.runner import Group, looks, run_experiment
+from anagram.reproduce.runner import Group, Prepared, looks, run_experiment
 from anagram.run import Interrupts
 from tolerances import assert_close
 
@@ -39,9 +39,10 @@ def test_seeds_side_by_side_are_what_solve_gives_one_by_one(method, tmp_path):
 
 
 def test_random_points_are_each_seeds_own(tmp_path):
-    problem = Experiment("laplace-5d", "adam", 2, (0, 1)).stated()
+    experiment = Experiment("laplace-5d", "adam", 2, (0, 1))
+    problem = experiment.stated()
     problem.setting = ag.Setting(ag.MLP(4), "adam", points={"equation": ag.Uniform(20), "walls": ag.Uniform(10)})
-    group = Group(problem, Experiment("laplace-5d", "adam", 2, (0, 1)), [0, 1], tmp_path)
+    group = Group(Prepared(experiment, problem), [0, 1], tmp_path)
     assert group.batch_axes == 0
     assert group.batch["equation"].x.shape == (2, 20, 5)
     assert_close(group.batch["equation"].x[1], ag.sample(problem, problem.setting.points, seed=1)["equation"].x, 0.0)

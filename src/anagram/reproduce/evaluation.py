@@ -30,6 +30,7 @@ class Evaluation:
     """Points for the error and for the test loss; the same for all methods and seeds."""
 
     def __init__(self, problem: Problem, batch: Batch) -> None:
+        self.problem = problem
         x = self._error_points(problem, len(batch["equation"].x))
         exact = problem.exact(x)
         assert exact is not None, "the solutions of the paper's problems are known"
@@ -52,7 +53,8 @@ class Evaluation:
             return sample(problem, paper_grid(4 * round(along_time * 5**0.5 / 4)))
         return sample(problem, {key: Uniform(5 * len(part.x)) for key, part in batch.items()}, seed=_TEST)
 
-    def measure(self, compound: Compound, theta: Array, data: Any) -> Measured:
+    @staticmethod
+    def measure(compound: Compound, theta: Array, data: Any) -> Measured:
         """Traceable; the data are arguments so that they are not compiled in."""
         x, exact, test = data
         field = compound.model.quantities(theta, compound.problem.domain.frame)[compound.problem.unknowns[0].name]

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from scipy.interpolate import PchipInterpolator
 
 from anagram.catalogue import ENTRIES
 from anagram.report.figures import STYLE
@@ -24,7 +25,8 @@ COLOURS = {
     "auto": "#20639b",
 }
 PRINT = {**STYLE, "pdf.fonttype": 42, "font.size": 8, "axes.labelsize": 8, "legend.fontsize": 8}
-SMALLEST = 1e-17  # what is shown of a loss that has vanished
+SMALLEST = 1e-34  # what is shown of a loss that has vanished
+DASHES = ("-", (0, (4, 1.5)), ":")  # one for each machine
 
 
 def draw(results: list[Results], folder: Path) -> list[Path]:
@@ -47,11 +49,16 @@ def comparison(problem: str, rows: list[Results]) -> Figure:
     """Error and test loss, against steps and against time."""
     figure = Figure(figsize=(6.8, 4.6), layout="constrained")
     axes = figure.subplots(2, 2, sharey="row")
+    machines = list(dict.fromkeys(run.machine for row in rows for run in row.chosen()))
     for row in rows:
         runs, method = row.chosen(), row.experiment.method
         for line, quantity in enumerate(("l2_error", "test_loss")):
-            for column, unit in enumerate(("steps", "seconds")):
-                _band(axes[line, column], runs, unit, quantity, method)
+            _band(axes[line, 0], runs, "steps", quantity, method)
+            _band(axes[line, 1], runs, "seconds", quantity, method, DASHES[machines.index(runs[0].machine) % 3])
+    if len(machines) > 1:
+        # Times of different machines say nothing about each other.
+        lines = [Line2D([], [], color="0.3", lw=1.2, ls=DASHES[k % 3]) for k in range(len(machines))]
+        axes[1, 1].legend(lines, machines, loc="lower left", fontsize=7, handlelength=2.6)
     for ax in axes.ravel():
         ax.set_xscale("log")
         ax.set_yscale("log")
@@ -70,7 +77,7 @@ def comparison(problem: str, rows: list[Results]) -> Figure:
     return figure
 
 
-def _band(ax, runs: list[Run], unit: str, quantity: str, method: str) -> None:
+def _band(ax, runs: list[Run], unit: str, quantity: str, method: str, dashes: object = "-") -> None:
     """The median over the seeds and the band between the quartiles, on common steps or times."""
     ends = [getattr(run, unit)[-1] for run in runs]
     starts = [getattr(run, unit)[1] if len(run.steps) > 1 else getattr(run, unit)[0] for run in runs]
@@ -83,7 +90,7 @@ def _band(ax, runs: list[Run], unit: str, quantity: str, method: str) -> None:
         values.append(np.maximum(np.asarray(run.curves[quantity])[index], SMALLEST))
     low, middle, high = np.nanquantile(values, (0.25, 0.5, 0.75), axis=0)
     ax.fill_between(at, low, high, color=COLOURS[method], alpha=0.18, lw=0)
-    ax.plot(at, middle, color=COLOURS[method], lw=1.4, label=METHODS[method])
+    ax.plot(at, middle, color=COLOURS[method], lw=1.4, ls=dashes, label=METHODS[method])
 
 
 def burgers_losses(rows: list[Results]) -> Figure:
@@ -119,12 +126,14 @@ def burgers_profiles(rows: list[Results]) -> Figure:
         (run,) = row.chosen()[:1]
         if run.profile is None:
             continue
-        times = run.profile["times"]
+        times, x = run.profile["times"], np.asarray(run.profile["x"])
+        # The points crowd around the shock; between the others the curves are smooth.
+        fine = np.union1d(x, np.linspace(-1, 1, 401))
         for (time, lines), colour in zip(
             times.items(), mpl.colormaps["plasma"](np.linspace(0, 0.85, len(times))), strict=True
         ):
-            ax.plot(run.profile["x"], lines["u"], color=colour, lw=1.4, label=f"t = {time}")
-            ax.plot(run.profile["x"], lines["exact"], ":", color="black", lw=0.9)
+            ax.plot(fine, PchipInterpolator(x, lines["u"])(fine), color=colour, lw=1.4, label=f"t = {time}")
+            ax.plot(fine, PchipInterpolator(x, lines["exact"])(fine), ":", color="black", lw=0.9)
         ax.set_title(f"ν = {row.experiment.viscosity:g}", loc="left")
         ax.set_xticks([-1, -0.5, 0, 0.5, 1])
         ax.grid(visible=True, which="major", color="0.92", lw=0.6)

@@ -9,8 +9,9 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -22,9 +23,10 @@ from anagram.defaults import complete
 from anagram.environment import has_accelerator
 from anagram.errors import FileError, PointsWarning
 from anagram.files import write_atomically
+from anagram.methods import Method
 from anagram.models import ParametricModel
 from anagram.problem import Problem
-from anagram.reproduce.evaluation import Evaluation
+from anagram.reproduce.evaluation import Evaluation, Measured
 from anagram.reproduce.plan import Experiment
 from anagram.reproduce.results import QUANTITIES, Results, Run
 from anagram.run import Budget, Interrupts, Trainer
@@ -32,6 +34,7 @@ from anagram.setting import Setting
 
 RECORDS = 60  # looks at a run, more of them at its beginning
 BLOCK_SECONDS = 5.0
+LOOK_SECONDS = 0.02  # between two looks at the default method, which needs few steps
 SAVE_SECONDS = 30.0
 # One after the other on a CPU: one matrix keeps all its cores busy, and XLA can hang in a factorisation of several
 # matrices that sits inside a loop.
@@ -66,7 +69,7 @@ def run_experiment(experiment: Experiment, folder: Path, interrupts: Interrupts,
     missing = results.missing
     if not missing:
         return results
-    problem = experiment.stated()
+    prepared = Prepared(experiment)
     size = group_size(experiment, len(missing))
     groups = [missing[k : k + size] for k in range(0, len(missing), size)]
     for number, seeds in enumerate(groups):
@@ -77,9 +80,9 @@ def run_experiment(experiment: Experiment, folder: Path, interrupts: Interrupts,
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PointsWarning)  # the paper's points are what they are
             if experiment.method == "auto":
-                runs = _solve_one(problem, experiment, seeds[0], interrupts, report_group)
+                runs = _solve_one(prepared, seeds[0], interrupts, report_group)
             else:
-                runs = Group(problem, experiment, seeds, folder).run(interrupts, report_group)
+                runs = Group(prepared, seeds, folder).run(interrupts, report_group)
         if runs is None:
             break
         results.runs |= runs
@@ -97,32 +100,71 @@ def group_size(experiment: Experiment, seeds: int) -> int:
     return seeds
 
 
+class Prepared:
+    """What all seeds of an experiment share: the problem, the points of the evaluation, and compiled functions."""
+
+    def __init__(self, experiment: Experiment, problem: Problem | None = None) -> None:
+        self.experiment, self.problem = experiment, problem or experiment.stated()
+        self.compiled: dict[int, Compiled] = {}
+        self._measure: Callable[..., Measured] | None = None
+
+    @property
+    def setting(self) -> Setting:
+        """How the problem is solved."""
+        assert self.problem.setting is not None, "experiments state how they are solved"
+        return self.problem.setting
+
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """Measures as the paper does, all conditions counting the same."""
+        if self.experiment.method != "auto":
+            return Evaluation(self.problem, sample(self.problem, self.setting.points))
+        paper = replace(self.experiment, method="anagram").stated()
+        assert paper.setting is not None
+        return Evaluation(paper, sample(paper, paper.setting.points))
+
+    def measure(self, model: ParametricModel, thetas: Any) -> Measured:
+        """Error and test loss of parameters stacked along the first axis."""
+        if self._measure is None:
+            compound = Compound(self.evaluation.problem, model)
+
+            def measured(thetas: Any, data: Any) -> Measured:
+                return jax.vmap(lambda theta: Evaluation.measure(compound, theta, data))(thetas)
+
+            self._measure = jax.jit(measured)
+        return self._measure(thetas, self.evaluation.data)
+
+
+class Compiled(NamedTuple):
+    """The functions of seeds that run side by side; they depend on shapes alone."""
+
+    begin: Callable[..., Any]
+    block: Callable[..., Any]
+
+
 class Group:
     """Seeds of one experiment, trained side by side by one compiled step."""
 
-    def __init__(self, problem: Problem, experiment: Experiment, seeds: list[int], folder: Path) -> None:
-        setting = problem.setting
-        assert setting is not None, "experiments state how they are solved"
-        self.problem, self.experiment, self.seeds, self.folder = problem, experiment, seeds, folder
-        self.method = setting.make_method()
-        models = [ParametricModel(problem.asked, setting.model, seed) for seed in seeds]
-        self.compound = Compound(problem, models[0])
-        self.thetas = jnp.stack([model.theta for model in models])
-        batches = [sample(problem, setting.points, seed=seed) for seed in seeds]
-        self.evaluation = Evaluation(problem, batches[0])
-        self.batch, self.batch_axes = _stacked(batches)
+    def __init__(self, prepared: Prepared, seeds: list[int], folder: Path) -> None:
+        self.prepared, self.seeds, self.folder = prepared, seeds, folder
+        self.experiment, self.problem = prepared.experiment, prepared.problem
+        setting = prepared.setting
+        models = [ParametricModel(self.problem.asked, setting.model, seed) for seed in seeds]
+        self.model = models[0]
+        thetas = jnp.stack([model.theta for model in models])
+        self.batch, self.batch_axes = _stacked([sample(self.problem, setting.points, seed=seed) for seed in seeds])
         self.records: list[tuple[int, float, dict[str, np.ndarray]]] = []
         self.done, self.seconds = 0, 0.0
-        self._compile()
+        if len(seeds) not in prepared.compiled:
+            prepared.compiled[len(seeds)] = self._compile(setting.make_method(), thetas)
+        compiled = prepared.compiled[len(seeds)]
+        self.block, self.state = compiled.block, compiled.begin(thetas, self.batch)
+        self.failed = np.zeros(len(seeds), dtype=bool)
 
-    def _compile(self) -> None:
-        def over(function):
-            return jax.vmap(function, in_axes=(0, self.batch_axes))
-
-        begin = jax.jit(over(lambda theta, batch: self.method.init(self.compound, theta, batch)))
-        step = over(lambda state, batch: self.method.step(self.compound, state, batch))
-        self.state = begin(self.thetas, self.batch)
-        self.failed = np.zeros(len(self.seeds), dtype=bool)
+    def _compile(self, method: Method, thetas: Any) -> Compiled:
+        compound, axes, seeds = Compound(self.problem, self.model), (0, self.batch_axes), len(self.seeds)
+        begin = jax.vmap(lambda theta, batch: method.init(compound, theta, batch), in_axes=axes)
+        step = jax.vmap(lambda state, batch: method.step(compound, state, batch), in_axes=axes)
 
         def block(state: Any, batch: Batch, count: Any) -> Any:
             def body(_: Any, carry: Any) -> Any:
@@ -130,14 +172,11 @@ class Group:
                 state, info = step(state, batch)
                 return state, failed | info["failed"]
 
-            return jax.lax.fori_loop(0, count, body, (state, jnp.zeros(len(self.seeds), dtype=bool)))
+            return jax.lax.fori_loop(0, count, body, (state, jnp.zeros(seeds, dtype=bool)))
 
-        self.block = jax.jit(block).lower(self.state, self.batch, 1).compile()
-
-        def measure(thetas: Any, data: Any) -> Any:
-            return jax.vmap(lambda theta: self.evaluation.measure(self.compound, theta, data))(thetas)
-
-        self.measure = jax.jit(measure).lower(self.thetas, self.evaluation.data).compile()
+        begin = jax.jit(begin).lower(thetas, self.batch).compile()
+        state = begin(thetas, self.batch)
+        return Compiled(begin, jax.jit(block).lower(state, self.batch, 1).compile())
 
     def run(self, interrupts: Interrupts, report: Report) -> dict[int, Run] | None:
         """Train all seeds to the end; None if an interruption came first. The state is then on disk."""
@@ -172,7 +211,7 @@ class Group:
         return elapsed / count
 
     def _record(self) -> None:
-        measured = self.measure(self.state.theta, self.evaluation.data)
+        measured = self.prepared.measure(self.model, self.state.theta)
         values = {"l2_error": measured.l2_error, "test_loss": measured.test_loss, "loss": self.state.loss}
         self.records.append((self.done, self.seconds, {key: np.asarray(v) for key, v in values.items()}))
 
@@ -190,8 +229,9 @@ class Group:
 
     def _profile(self, k: int) -> dict[str, Any]:
         """The solution and the reference along x, at some times."""
-        x = np.concatenate([-np.geomspace(1, 1e-4, 90), [0.0], np.geomspace(1e-4, 1, 90)])
-        field = self.compound.model.quantities(self.state.theta[k], self.problem.domain.frame)["u"]
+        near = np.geomspace(1e-4, 0.1, 60)
+        x = np.unique(np.concatenate([np.linspace(-1, 1, 81), -near, near]))
+        field = self.model.quantities(self.state.theta[k], self.problem.domain.frame)["u"]
         lines = {}
         for t in PROFILE_TIMES:
             points = np.stack([np.full_like(x, t), x], axis=1)
@@ -269,28 +309,22 @@ def _stacked(batches: list[Batch]) -> tuple[Batch, Any]:
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *batches), 0
 
 
-def _solve_one(
-    problem: Problem, experiment: Experiment, seed: int, interrupts: Interrupts, report: Report
-) -> dict[int, Run] | None:
+def _solve_one(prepared: Prepared, seed: int, interrupts: Interrupts, report: Report) -> dict[int, Run] | None:
     """The default method: run as `solve` does it, measured as the others are. None if it was interrupted."""
-    setting = complete(problem.setting or Setting(), problem)
-    trainer = Trainer(problem, replace(setting, steps=experiment.steps), seed)
-    # Measured as the paper does, all conditions counting the same.
-    paper = Experiment(experiment.problem, "anagram", 1, (seed,)).stated()
-    assert paper.setting is not None
-    compound, evaluation = Compound(paper, trainer.model), Evaluation(paper, sample(paper, paper.setting.points))
-    measure = jax.jit(lambda theta, data: evaluation.measure(compound, theta, data))
+    steps = prepared.experiment.steps
+    setting = complete(prepared.setting, prepared.problem)
+    trainer = Trainer(prepared.problem, replace(setting, steps=steps), seed)
     run = Run([], [], {key: [] for key in QUANTITIES}, machine())
 
     def monitor(record: dict[str, Any]) -> None:
-        measured = measure(trainer.state.theta, evaluation.data)
+        measured = Measured(*(value[0] for value in prepared.measure(trainer.model, trainer.state.theta[None])))
         run.steps.append(record["step"])
         run.seconds.append(record["seconds"])
         for key, value in zip(QUANTITIES, (*measured, record["loss"]), strict=True):
             run.curves[key].append(float(value))
-        report(record["step"] / experiment.steps, f"step {record['step']}, error {float(measured.l2_error):.1e}")
+        report(record["step"] / steps, f"step {record['step']}, error {float(measured.l2_error):.1e}")
 
-    solution = trainer.train(Budget(experiment.steps), [monitor])
+    solution = trainer.train(Budget(steps), [monitor], LOOK_SECONDS)
     if solution.stopped_because == "interrupted":
         interrupts.seen = True
         return None

@@ -11,7 +11,7 @@ TITLES = {"l2_error": "L² error", "test_loss": "Test loss"}
 
 def markdown(results: list[Results]) -> str:
     """All tables of the results there are."""
-    parts = ["# Results", "", *_machines(results)]
+    parts = ["# Results", "", *_machines(results), "", *_medians(results)]
     for problem in PROBLEMS:
         rows = list(of_problem(results, problem))
         if not rows:
@@ -27,10 +27,36 @@ def _machines(results: list[Results]) -> list[str]:
         for run in result.chosen():
             used.setdefault(run.machine, set()).add(result.experiment.problem)
     return [
-        "Our numbers and, in italics below them, the paper's. Times are compared as ratios within one run only.",
+        "Our numbers and, in italics below them, the paper's. Times are compared only as ratios, between methods that "
+        "ran on the same machine; seeds that ran side by side have each their share of the time.",
         "",
         *(f"- {machine}: {', '.join(p for p in PROBLEMS if p in names)}" for machine, names in sorted(used.items())),
     ]
+
+
+def _medians(results: list[Results]) -> list[str]:
+    """All medians on one page, as multiples of the paper's; more than a factor of three apart is bold."""
+    lines = [
+        "| medians | L² error | *paper* | ratio | test loss | *paper* | ratio |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in results:
+        problem, method = row.experiment.problem, row.experiment.method
+        paper = paper_numbers().get(problem, {}).get(method)
+        if problem == "burgers" or not row.chosen():
+            continue
+        cells = []
+        for quantity in TITLES:
+            ours = row.statistics(quantity)["median"]
+            theirs = paper[quantity]["median"] if paper else None
+            cells += [f"{ours:.1e}", f"*{theirs:.1e}*" if theirs else "–", _ratio(ours / theirs) if theirs else "–"]
+        lines.append(f"| {ENTRIES[problem].title}, {METHODS[method]} | {' | '.join(cells)} |")
+    return lines if len(lines) > 2 else []
+
+
+def _ratio(value: float) -> str:
+    text = f"{value:.2g}"
+    return text if 1 / 3 <= value <= 3 else f"**{text}**"
 
 
 def _problem(problem: str, rows: list[Results]) -> list[str]:
@@ -64,19 +90,22 @@ def _times(paper: dict, rows: list[Results]) -> list[str]:
         run.machine: row.median_seconds() for row in rows if row.experiment.method == "anagram" for run in row.chosen()
     }
     lines = [
-        "| Time | s per step | s in all | per step, × ANaGRAM | in all, × ANaGRAM | *paper: per step* | *in all* |",
-        "|---|---|---|---|---|---|---|",
+        "| Time | machine | s per step | s in all | per step, × ANaGRAM | in all, × ANaGRAM "
+        "| *paper: per step* | *in all* |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     theirs = paper["anagram"]["cpu_seconds"]
     for row in rows:
         method, (step, whole) = row.experiment.method, row.median_seconds()
-        here = unit.get(row.chosen()[0].machine)
+        first = row.chosen()[0]
+        here = unit.get(first.machine)
         ours = f"{step / here[0]:.2g} | {whole / here[1]:.2g}" if here else "– | –"
         cells = "– | –"
         if method in paper:
             seconds = paper[method]["cpu_seconds"]
             cells = f"*{seconds['per_step'] / theirs['per_step']:.2g}* | *{seconds['full'] / theirs['full']:.2g}*"
-        lines.append(f"| {METHODS[method]} | {step:.2g} | {whole:.3g} | {ours} | {cells} |")
+        where = first.machine + (f", {first.together} seeds side by side" if first.together > 1 else "")
+        lines.append(f"| {METHODS[method]} | {where} | {step:.2g} | {whole:.3g} | {ours} | {cells} |")
     return lines
 
 
