@@ -5,6 +5,10 @@ import tempfile
 
 os.environ.setdefault("ANAGRAM_CACHE", os.path.join(tempfile.gettempdir(), f"anagram-tests-{os.getuid()}"))
 
+# Most of the time of the tests is compilation, and many of them compile the same functions.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", os.path.join(os.environ["ANAGRAM_CACHE"], "compiled-tests"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+
 import pytest
 
 import anagram as ag

@@ -22,7 +22,15 @@ from anagram.domains import (  # noqa: E402
     Sobol,
     Uniform,
 )
-from anagram.errors import AnagramError, FileError, MissingError, PointsWarning, ProblemError, SettingError  # noqa: E402
+from anagram.errors import (  # noqa: E402
+    AnagramError,
+    EstimateWarning,
+    FileError,
+    MissingError,
+    PointsWarning,
+    ProblemError,
+    SettingError,
+)
 from anagram.fields import Field, divergence, gradient, laplacian  # noqa: E402
 from anagram.files import load  # noqa: E402
 from anagram.methods import Amstramgram, Anagram, Auto, Spring  # noqa: E402
@@ -31,6 +39,7 @@ from anagram.problem import Problem  # noqa: E402
 from anagram.run import solve  # noqa: E402
 from anagram.setting import Setting  # noqa: E402
 from anagram.solution import Solution  # noqa: E402
+from anagram.tangent import TangentSpace  # noqa: E402
 
 __version__ = "0.1.0"
 
@@ -45,6 +54,7 @@ __all__ = [
     "Chosen",
     "Compound",
     "Condition",
+    "EstimateWarning",
     "Field",
     "FileError",
     "Fourier",
@@ -63,6 +73,7 @@ __all__ = [
     "Sobol",
     "Solution",
     "Spring",
+    "TangentSpace",
     "Uniform",
     "catalogue",
     "divergence",

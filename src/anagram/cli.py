@@ -126,6 +126,69 @@ def reproduce(
             out.print(f"Tables: {folder / 'tables.md'}    figures: {folder / 'figures'}")
 
 
+@app.command()
+def kernels(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME_OR_FILE.py[:problem]", help="A problem of the catalogue, or a Python file that states one."
+        ),
+    ],
+    kind: Annotated[str, typer.Option(help="ntk, nntk or green; several separated by commas.")] = "ntk,nntk,green",
+    at: Annotated[
+        str, typer.Option(help="start (first parameters), end (after training), or both: start,end.")
+    ] = "start",
+    paper: Annotated[bool, typer.Option("--paper", help="The paper's network, points, method and steps.")] = False,
+    seed: Annotated[int, typer.Option(help="For initial parameters and random points.")] = 0,
+    steps: Annotated[int | None, typer.Option(help="At most so many steps of training.")] = None,
+    folder: Annotated[Path, typer.Option("--out", help="Where the pictures are written.")] = Path("kernels"),
+) -> None:
+    """Draw NTK, NNTK and Green's function around sixteen points; print how far they reach."""
+    from anagram.errors import AnagramError
+
+    warnings.showwarning = _show_warning
+    try:
+        _draw_kernels(target, _names(kind), _names(at), paper, seed, steps, folder)
+    except AnagramError as error:
+        err.print(f"[bold red]error:[/] {_escape(str(error))}")
+        raise typer.Exit(WRONG_INPUT) from None
+
+
+def _draw_kernels(
+    target: str, kinds: list[str], stages: list[str], paper: bool, seed: int, steps: int | None, folder: Path
+) -> None:
+    import anagram as ag
+    from anagram.defaults import complete
+    from anagram.files import prepare_folder
+    from anagram.loading import find_problem
+    from anagram.report.kernels import KINDS, kernel_figure
+
+    for name, given, known in (("--kind", kinds, tuple(KINDS)), ("--at", stages, ("start", "end"))):
+        if not given or not set(given) <= set(known):
+            raise ag.SettingError(f"{name} takes {', '.join(known)}, not '{','.join(given)}'")
+    problem = find_problem(target, paper, {})
+    model = ag.ParametricModel(problem.asked, complete(problem.setting or ag.Setting(), problem).model, seed)
+    where = prepare_folder(folder)
+    for stage in dict.fromkeys(stages):
+        theta = None
+        if stage == "end":
+            theta = ag.solve(problem, steps=steps, seed=seed).theta
+        space = ag.TangentSpace(problem, model, theta)
+        words = "first parameters" if stage == "start" else "after training"
+        for kind in dict.fromkeys(kinds):
+            path = where / f"{problem.name}-{kind}-{stage}.png"
+            _, spreads = kernel_figure(space, kind, f"{KINDS[kind]} of {problem.name}, {words}", path)
+            out.print(
+                f"{KINDS[kind]:17} {stage:5}  spread {spreads.min():.2f} to {spreads.max():.2f}, "
+                f"median {sorted(spreads)[len(spreads) // 2]:.2f}   {path}"
+            )
+        share = f"{100 * space.orthogonal_share:.2g} %"
+        out.print(
+            f"tangent space: {space.dimension} dimensions of {model.parameters} parameters; {share} of the residual "
+            "is orthogonal to it"
+        )
+
+
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 

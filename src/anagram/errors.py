@@ -23,3 +23,7 @@ class MissingError(AnagramError, ImportError):
 
 class PointsWarning(UserWarning):
     """The batch is too small for the model: the loss may vanish on the points and nowhere else."""
+
+
+class EstimateWarning(UserWarning):
+    """The error was estimated, but not in a way that can be relied on."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +20,10 @@ from anagram.fields import Field
 from anagram.history import History
 from anagram.models import ParametricModel
 from anagram.problem import Problem
+
+if TYPE_CHECKING:
+    from anagram.tangent import TangentSpace
+    from anagram.tangent.estimate import ErrorEstimate
 
 CHUNK = 65_536  # points evaluated at once
 
@@ -87,12 +91,61 @@ class Solution:
         """The learned coefficients."""
         return self.model.coefficients(jnp.asarray(self.theta))
 
+    # -- what is estimated ----------------------------------------------------------------------------
+    @property
+    def error_estimate(self) -> float:
+        """The estimated root mean square of u_θ − u*; a warning says when it is not to be relied on.
+
+        See `estimate_error` for what it rests on.
+        """
+        from anagram.tangent.estimate import warn_if_unreliable
+
+        warn_if_unreliable(self._estimate)
+        return self._estimate.value
+
+    @property
+    def error_field(self) -> Callable[..., Any]:
+        """The estimate of u_θ − u* as a function, to be called like the solution itself."""
+        direction = jnp.asarray(self._estimate.direction)
+
+        def at(theta: jax.Array, point: jax.Array) -> list[jax.Array]:
+            def values(t: jax.Array) -> list[jax.Array]:
+                fields = self.model.quantities(t, self.domain.frame)
+                return [fields[u.name].at(point) for u in self.model.asked.unknowns]
+
+            return jax.jvp(values, (theta,), (direction,))[1]
+
+        compiled = jax.jit(jax.vmap(at, (None, 0)))
+        return lambda *coordinates, **named: self._named(compiled, coordinates, named)
+
+    def estimate_error(self, points: int | None = None, seed: int = 0) -> ErrorEstimate:
+        """The estimate with all it rests on, on fresh points; see `anagram.tangent.estimate`."""
+        from anagram.tangent.estimate import estimate_error
+
+        return estimate_error(self, points, seed)
+
+    @functools.cached_property
+    def _estimate(self) -> ErrorEstimate:
+        return self.estimate_error()
+
+    def tangent_space(self, points: Any = None, **options: Any) -> TangentSpace:
+        """The tangent space at these parameters: kernels and Green's function."""
+        from anagram.tangent import TangentSpace
+
+        if self.problem is None:
+            raise ProblemError("this solution was loaded without its problem: pass load(..., problem=problem)")
+        return TangentSpace(self.problem, self.model, self.theta, points, **options)
+
     # -- values ---------------------------------------------------------------------------------------
     def __call__(self, *coordinates: Any, **named: Any) -> Any:
         """The unknown at points; a dictionary by name if there are several."""
+        return self._named(self._unknowns, coordinates, named)
+
+    def _named(self, compiled: Callable[..., Any], coordinates: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """Values of all unknowns at points; those of a single one alone."""
         x, shape = self._points(coordinates, named)
         names = [u.name for u in self.model.asked.unknowns]
-        values = self._chunks(self._unknowns, x)
+        values = self._chunks(compiled, x)
         shaped = {n: v.reshape(shape) for n, v in zip(names, values, strict=True)}
         return shaped[names[0]] if len(names) == 1 else shaped
 

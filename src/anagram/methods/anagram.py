@@ -19,6 +19,8 @@ from anagram.methods.base import State
 from anagram.methods.cutoffs import cutoff_keeping, elbow
 from anagram.methods.line import Searching, checked_search
 
+CORRECTIONS = ("none", "metric", "orthogonal", "both")
+
 
 class Anagram(Searching):
     """d = V Σ† Uᵀ r with singular values ≤ ε dropped, then θ ← θ − η d with η = argmin ℓ(θ − η d).
@@ -32,12 +34,17 @@ class Anagram(Searching):
         factorisation: how J is factorised, see `anagram.spectrum.factorise`.
         search: ``full`` tries all of 2⁰ … 2⁻³⁰; ``refined`` finds the same minimum with fewer losses; ``paper`` takes
             the best of 2⁰ … 2⁻³⁰ even where all of them raise the loss.
+        corrections: which terms of Theorem 1 are added to φ̂† ∇L̂: ``none``, ``metric``, ``orthogonal`` or ``both``. The
+            batch then is the quadrature of the metric, and `empirical` of its rows are the points x_i.
+        empirical: how many rows φ̂ has, spread evenly over the batch; all of them if left out.
     """
 
     cutoff: float | str = eqx.field(static=True)
     relative: bool = eqx.field(static=True)
     rows: str = eqx.field(static=True)
     factorisation: str = eqx.field(static=True)
+    corrections: str = eqx.field(static=True)
+    empirical: int | None = eqx.field(static=True)
 
     def __init__(
         self,
@@ -46,6 +53,8 @@ class Anagram(Searching):
         rows: str = "weighted",
         factorisation: str = "auto",
         search: str = "refined",
+        corrections: str = "none",
+        empirical: int | None = None,
     ) -> None:
         is_number = isinstance(cutoff, int | float) and not isinstance(cutoff, bool) and 0 <= cutoff < float("inf")
         if cutoff != "elbow" and not is_number:
@@ -60,12 +69,23 @@ class Anagram(Searching):
             raise SettingError(
                 "a cutoff needs singular values, which Cholesky does not give: use auto, svd, qr, eigh or lq"
             )
+        if corrections not in CORRECTIONS:
+            raise SettingError(f"corrections are {', '.join(CORRECTIONS)}, not {corrections!r}")
+        if corrections != "none" and (isinstance(cutoff, str) or not relative):
+            raise SettingError("corrections need a cutoff relative to the largest singular value, as in cutoff=1e-7")
+        if empirical is not None and (isinstance(empirical, bool) or not isinstance(empirical, int) or empirical < 1):
+            raise SettingError(f"empirical is a number of rows, at least 1, not {empirical!r}")
+        self.corrections, self.empirical = corrections, empirical
         self.cutoff = cutoff if isinstance(cutoff, str) else float(cutoff)
         self.relative, self.rows = relative, rows
         self.factorisation, self.search = factorisation, checked_search(search)
 
     def step(self, compound: ResidualMap, state: Any, batch: Batch) -> tuple[State, dict[str, Array]]:
         of_rows = unweighted(batch) if self.rows == "paper" else batch
+        if self.corrections != "none":
+            return self._corrected_step(compound, state, batch)
+        if self.empirical is not None:
+            of_rows = compound.thinned(of_rows, self.empirical)
         modes, cutoff = self._factorise(compound, state.theta, of_rows)
         step = modes.truncated(cutoff)
         new, info = self.along(compound, state, batch, step.direction)
@@ -82,3 +102,26 @@ class Anagram(Searching):
             return modes, cutoff_keeping(modes.sigma, elbow(modes.sigma, modes.floor))
         modes = spectrum.factorise_for_cutoff(self.factorisation, compound, theta, batch, self.cutoff, self.relative)
         return modes, self.cutoff * modes.largest if self.relative else jnp.asarray(self.cutoff)
+
+    def _corrected_step(self, compound: ResidualMap, state: Any, batch: Batch) -> tuple[State, dict[str, Array]]:
+        """Along (φ̂† + E_metric)(∇L̂ + E_⊥), with the terms that were asked for."""
+        from anagram.tangent.corrections import Metric, metric_correction, orthogonal_correction
+
+        assert not isinstance(self.cutoff, str), "refused above"
+        modes = spectrum.factorise(self.factorisation, compound, state.theta, batch)
+        assert isinstance(modes, spectrum.Modes), "Cholesky was refused"
+        cutoff = jnp.maximum(self.cutoff * modes.largest, modes.floor)
+        keep = modes.sigma > cutoff
+        # Dual forms lift by σ v instead of v: lengths tell.
+        lengths = jnp.linalg.norm(modes.lift, axis=1) * modes.sigma
+        basis = jnp.where(keep, modes.lift.T / jnp.where(keep, lengths, 1.0), 0.0)
+        metric = Metric(basis, jnp.where(keep, modes.projected, 0.0))
+        chosen = batch if self.empirical is None else compound.thinned(batch, self.empirical)
+        gradient, features = compound.features(state.theta, unweighted(chosen))
+        inverse, of_metric = metric_correction(metric, features, self.cutoff)
+        if self.corrections in ("orthogonal", "both"):
+            gradient = gradient + orthogonal_correction(metric, features, gradient)
+        if self.corrections in ("metric", "both"):
+            inverse = inverse + of_metric
+        new, info = self.along(compound, state, batch, -(inverse @ gradient))
+        return new, info | {"rank": jnp.sum(keep), "cutoff": cutoff, "largest_singular_value": modes.largest}

@@ -11,6 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
+from anagram.domains import Box
 from anagram.errors import FileError
 
 if TYPE_CHECKING:
@@ -36,11 +37,9 @@ def solution_figure(solution: Solution, path: str | Path | None = None) -> Figur
     One axis gives curves, two give maps, more give the plane through the centre along the first two axes.
     """
     with mpl.rc_context(STYLE):
-        axes = solution.domain.axes
-        # Time lies horizontally.
-        shown = tuple(sorted(axes, key=lambda a: a != "t")[:2])
-        figure = _lines(solution) if len(axes) == 1 else _maps(solution, shown)
-        return _finish(figure, path)
+        shown = shown_axes(solution.domain)
+        figure = _lines(solution) if len(shown) == 1 else _maps(solution, shown)
+        return finish(figure, path)
 
 
 def convergence_figure(solution: Solution, path: str | Path | None = None) -> Figure:
@@ -77,7 +76,12 @@ def convergence_figure(solution: Solution, path: str | Path | None = None) -> Fi
         )
         _trace(lower[0], count, steps, (("rank", "rank"), ("damping", "damping λ")))
         _trace(lower[1], count, steps, (("step_length", "step length η"), ("step_norm", "step norm")))
-        return _finish(figure, path)
+        return finish(figure, path)
+
+
+def shown_axes(domain: Box) -> tuple[str, ...]:
+    """The first two axes, or the only one; time lies horizontally."""
+    return tuple(sorted(domain.axes, key=lambda a: a != "t")[:2])
 
 
 def _trace(ax: Any, count: np.ndarray, steps: dict[str, np.ndarray], choices: tuple[tuple[str, str], ...]) -> None:
@@ -236,7 +240,8 @@ def _positive(values: Any) -> np.ndarray:
     return np.where(values > 0, values, np.nan)
 
 
-def _finish(figure: Figure, path: str | Path | None) -> Figure:
+def finish(figure: Figure, path: str | Path | None) -> Figure:
+    """Write a picture if told where."""
     FigureCanvasAgg(figure)
     if path is not None:
         try:

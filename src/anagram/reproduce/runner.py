@@ -229,8 +229,8 @@ class Group:
 
     def _profile(self, k: int) -> dict[str, Any]:
         """The solution and the reference along x, at some times."""
-        near = np.geomspace(1e-4, 0.1, 60)
-        x = np.unique(np.concatenate([np.linspace(-1, 1, 81), -near, near]))
+        near = np.geomspace(1e-4, 0.09, 60)
+        x = np.unique(np.round(np.concatenate([np.linspace(-1, 1, 81), -near, near]), 6))
         field = self.model.quantities(self.state.theta[k], self.problem.domain.frame)["u"]
         lines = {}
         for t in PROFILE_TIMES:
@@ -242,7 +242,7 @@ class Group:
                 "u": [float(f"{v:.4g}") for v in values],
                 "exact": [float(f"{v:.4g}") for v in exact["u"]],
             }
-        return {"x": [float(f"{v:.4g}") for v in x], "times": lines}
+        return {"x": x.tolist(), "times": lines}
 
     # -- on the way -----------------------------------------------------------------------------------
     @staticmethod

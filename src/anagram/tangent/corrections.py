@@ -1,0 +1,135 @@
+"""Theorem 1: the empirical natural gradient, and what separates it from φ̂† ∇L̂.
+
+With the empirical tangent space T̂ = span NNTK(·, x_i) of a batch and the projection Π on it,
+
+    d((D,B)∘u)†(Π ∇L) = (φ̂† + E_metric)(∇L̂ + E_⊥).
+
+φ̂ holds the features at the batch's points and ∇L̂ the residual there. E_metric makes up for lengths measured by φ̂ and
+not by the metric of L²; it vanishes where the points span the tangent space. E_⊥ takes out of the residual what
+is orthogonal to the tangent space.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.linalg
+from jaxtyping import Array, Float
+
+from anagram.batch import Batch, ConditionBatch, unweighted
+from anagram.errors import SettingError
+from anagram.tangent.space import TangentSpace
+
+EMPIRICAL_CUTOFF = 1e-12  # of the largest singular value of φ̂
+
+
+class Metric(NamedTuple):
+    """The tangent space as the corrections need it: parameters v_k/σ_k of an orthonormal basis, coefficients of ∇L."""
+
+    basis: Float[Array, "params modes"]
+    coefficients: Float[Array, " modes"]
+
+
+@dataclass(frozen=True)
+class Corrections:
+    """E_metric and E_⊥ of a batch, with φ̂† and ∇L̂."""
+
+    metric: Float[np.ndarray, "params rows"]
+    orthogonal: Float[np.ndarray, " rows"]
+    pseudo_inverse: Float[np.ndarray, "params rows"]
+    gradient: Float[np.ndarray, " rows"]
+
+    @property
+    def uncorrected(self) -> Float[np.ndarray, " params"]:
+        """φ̂† ∇L̂, the direction of the paper's algorithm."""
+        return self.pseudo_inverse @ self.gradient
+
+    @property
+    def corrected(self) -> Float[np.ndarray, " params"]:
+        """(φ̂† + E_metric)(∇L̂ + E_⊥), the empirical natural gradient."""
+        return (self.pseudo_inverse + self.metric) @ (self.gradient + self.orthogonal)
+
+
+def corrections(space: TangentSpace, batch: Batch, cutoff: float = EMPIRICAL_CUTOFF) -> Corrections:
+    """The correction terms for the points of a batch, in the metric of a tangent space.
+
+    Rows count once, whatever their weights: the span of NNTK(·, x_i) does not depend on them.
+    """
+    gradient, features = jax.jit(space.compound.features)(space.theta, unweighted(batch))
+    metric = Metric(jnp.asarray(space.basis), jnp.asarray(space.coefficients))
+    pseudo_inverse, of_metric = metric_correction(metric, features, cutoff)
+    orthogonal = orthogonal_correction(metric, features, gradient)
+    return Corrections(*(np.asarray(a) for a in (of_metric, orthogonal, pseudo_inverse, gradient)))
+
+
+def metric_correction(
+    metric: Metric, features: Float[Array, "rows params"], cutoff: float
+) -> tuple[Float[Array, "params rows"], Float[Array, "params rows"]]:
+    """φ̂† and E_metric = (1 − V̂_r V̂_rᵀ) G† V̂_r (V̂_rᵀ G† V̂_r)† Δ̂† Ûᵀ.
+
+    With A = Σ⁻¹ Vᵀ V̂_r the middle is V Σ⁻¹ A (AᵀA)† = V Σ⁻¹ (A†)ᵀ: no matrix is squared.
+    """
+    u, delta, vt = jnp.linalg.svd(features, full_matrices=False)
+    keep = delta > cutoff * delta[0]
+    inverse = jnp.where(keep, 1 / jnp.where(keep, delta, 1.0), 0.0)
+    v = jnp.where(keep, vt.T, 0.0)
+    a = metric.basis.T @ v
+    through = metric.basis @ jnp.linalg.pinv(a, rtol=cutoff).T
+    scaled = inverse[:, None] * u.T
+    return v @ scaled, (through - v @ (v.T @ through)) @ scaled
+
+
+def orthogonal_correction(
+    metric: Metric, features: Float[Array, "rows params"], gradient: Float[Array, " rows"]
+) -> Float[Array, " rows"]:
+    """E_⊥ = (⟨NNTK(x_i, ·), ∇L⟩ − ∇L(x_i))_i."""
+    return features @ (metric.basis @ metric.coefficients) - gradient
+
+
+def empirical_direction(
+    metric: Metric, features: Float[Array, "rows params"], cutoff: float
+) -> Float[Array, " params"]:
+    """Both corrections at once: with B = ψ_k(x_i), the coefficients of ∇L projected on the rows of B."""
+    b = features @ metric.basis
+    _, delta, vt = jnp.linalg.svd(b, full_matrices=False)
+    keep = delta > cutoff * delta[0]
+    v = jnp.where(keep[:, None], vt, 0.0)
+    return metric.basis @ (v.T @ (v @ metric.coefficients))
+
+
+def spanning_points(space: TangentSpace, candidates: Batch | None = None, count: int | None = None) -> Batch:
+    """Points whose empirical tangent space is the whole one, as many as it has dimensions: E_metric vanishes on them.
+
+    They are found among candidates, by default the points of the quadrature, by a QR factorisation of the basis ψ_k(x)
+    with pivoting: each point is the one that is worst explained by those before it.
+
+    Args:
+        space: the tangent space.
+        candidates: points to choose from.
+        count: how many; by default the dimension of the space.
+    """
+    pool = space.batch if candidates is None else candidates
+    basis = np.concatenate([space.modes(key, part.x) for key, part in pool.items()])
+    wanted = space.dimension if count is None else count
+    if not 1 <= wanted <= len(basis):
+        raise SettingError(f"cannot choose {wanted} points out of {len(basis)} candidates: give more candidates")
+    *_, order = scipy.linalg.qr(basis.T, mode="r", pivoting=True)
+    return rows_of(pool, order[:wanted])
+
+
+def rows_of(batch: Batch, order: np.ndarray) -> Batch:
+    """The points of some rows, counted through all conditions; a point with several components is taken once."""
+    result: Batch = {}
+    start = 0
+    for key, part in batch.items():
+        components = part.source.shape[1]
+        here = order[(order >= start) & (order < start + part.source.size)] - start
+        start += part.source.size
+        index = np.unique(here // components)
+        chosen: ConditionBatch = jax.tree.map(lambda leaf, index=index: leaf[index], part)
+        result[key] = chosen
+    return result

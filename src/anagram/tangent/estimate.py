@@ -1,0 +1,195 @@
+"""Estimating the error of a solution without knowing the true one.
+
+The residual r = (D,B)(u_θ) − (f,g) of a solution and its error e = u_θ − u* belong together by (D,B)'[e] = r, to first
+order, and the Green's function on the tangent space solves this equation: e ≈ ∫ g(·, y) r(y) dy. That is the natural
+gradient step of the solution, taken on fresh points and seen as a function. What it cannot see is the residual
+that is orthogonal to the tangent space; that part is taken to count as much as the part that was seen.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from anagram import spectrum
+from anagram.batch import Batch, count_rows, enough_points, point_rules, sample
+from anagram.compound import Compound
+from anagram.domains import Sobol
+from anagram.errors import EstimateWarning, ProblemError, SettingError
+from anagram.fields import Field, Frame
+from anagram.models import ParametricModel
+from anagram.problem import Problem
+
+if TYPE_CHECKING:
+    from anagram.solution import Solution
+
+CUTOFF = 1e-11  # of the largest singular value: what is below amplifies rounding
+FIELD_POINTS = 4096  # on which fields are compared
+FRESH = 3_000_017  # random numbers that never meet those of training and validation points
+ROWS_PER_PARAMETER = 3
+# Beyond these the estimate is called unreliable; see docs/theory.md for how often it was wrong on either side.
+DISAGREE, UNSEEN = 0.5, 0.95
+
+
+@dataclass(frozen=True)
+class ErrorEstimate:
+    """The estimated root mean square of u_θ − u*, and what it rests on.
+
+    Attributes:
+        value: the estimate; `float(estimate)` is the same.
+        relative: as a fraction of the root mean square of the solution.
+        seen: root mean square of the error field alone, without what is orthogonal to the tangent space.
+        disagreement: how far the error fields of two independent batches are apart, relative to their mean.
+        unseen: the share of the residual on one batch that is left when the error found on the other one is taken off
+            the solution. The equation is evaluated again for it: where it is not linear, this also measures how far
+            linearising can be trusted.
+        coefficients: the estimated errors of learned coefficients.
+        reasons: why the estimate is not to be relied on; empty if it is.
+        direction: the error as a direction in parameter space.
+    """
+
+    value: float
+    relative: float
+    seen: float
+    disagreement: float
+    unseen: float
+    coefficients: dict[str, float]
+    reasons: tuple[str, ...]
+    direction: Float[np.ndarray, " params"]
+
+    @property
+    def reliable(self) -> bool:
+        """Whether nothing speaks against it."""
+        return not self.reasons
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        return f"{self.value:.1e}" + ("" if self.reliable else f" (not reliable: {'; '.join(self.reasons)})")
+
+
+class Moved:
+    """u_θ + du_θ(δ): a model moved along a tangent direction, as a function and not in its parameters.
+
+    Its parameters are θ and δ, one after the other.
+    """
+
+    def __init__(self, model: ParametricModel) -> None:
+        self.model, self.asked = model, model.asked
+
+    def quantities(self, both: Float[Array, " twice"], frame: Frame) -> dict[str, Field]:
+        """The unknown fields and the coefficients, by name."""
+        theta, direction = jnp.split(both, 2)
+
+        def moved(name: str) -> Field:
+            def value(x: Array) -> Array:
+                here = lambda t: self.model.quantities(t, frame)[name].at(x)  # noqa: E731
+                at, along = jax.jvp(here, (theta,), (direction,))
+                return at + along
+
+            return Field(value, frame)
+
+        return {name: moved(name) for name in self.model.quantities(theta, frame)}
+
+
+class Estimator:
+    """Fresh points and compiled functions; estimates for any parameters of a model."""
+
+    def __init__(self, problem: Problem, model: ParametricModel, points: int | None = None, seed: int = 0) -> None:
+        if points is not None and (isinstance(points, bool) or not isinstance(points, int) or points < 1):
+            raise SettingError(f"points is the number of fresh points inside the domain, not {points!r}")
+        self.problem, self.model = problem, model
+        enough = max(ROWS_PER_PARAMETER * model.parameters, enough_points(problem))
+        rules = point_rules(problem, None, max(points or 0, enough), random=True)
+        self.batches = [sample(problem, rules, seed=FRESH + 2 * seed + k) for k in range(2)]
+        self.points = jnp.asarray(problem.domain.draw(Sobol(FIELD_POINTS), np.random.default_rng(FRESH)).x)
+        compound, moved = Compound(problem, model), Compound(problem, Moved(model))  # pyright: ignore[reportArgumentType]
+
+        def direction(theta: Array, batch: Batch) -> Array:
+            modes = spectrum.from_triangle(compound.triangle(theta, batch), count_rows(batch))
+            return modes.truncated(CUTOFF * modes.largest).direction
+
+        def left(theta: Array, direction: Array, batch: Batch) -> Array:
+            before = jnp.linalg.norm(compound.residual(theta, batch))
+            after = jnp.linalg.norm(moved.residual(jnp.concatenate([theta, direction]), batch))
+            return after / jnp.where(before > 0, before, 1.0)
+
+        def fields(theta: Array, direction: Array) -> Array:
+            at = jax.vmap(lambda x: jax.jvp(lambda t: model.values(t, x), (theta,), (direction,)))
+            return jnp.stack(at(self.points))
+
+        self._direction, self._left, self._fields = jax.jit(direction), jax.jit(left), jax.jit(fields)
+
+    def __call__(self, theta: Any) -> ErrorEstimate:
+        """The estimate for some parameters."""
+        theta = jnp.asarray(theta, dtype=float)
+        one, two = (self._direction(theta, batch) for batch in self.batches)
+        values, first = self._fields(theta, one)
+        second = self._fields(theta, two)[1]
+        if not (np.all(np.isfinite(one)) and np.all(np.isfinite(two))):
+            raise ProblemError("the residual is not finite on fresh points: the error cannot be estimated")
+        left = [float(self._left(theta, one, self.batches[1])), float(self._left(theta, two, self.batches[0]))]
+        mean = _rms((first + second) / 2)
+        disagreement = _rms(first - second) / mean if mean > 0 else 0.0
+        unseen = float(np.sqrt(np.mean(np.square(left))))
+        # What no direction of the tangent space holds is taken to count as much as what they hold.
+        value = mean / np.sqrt(1 - min(unseen, UNSEEN) ** 2)
+        size = _rms(values)
+        middle = -np.asarray(one + two) / 2
+        return ErrorEstimate(
+            value=float(value),
+            relative=float(value / size) if size > 0 else float("nan"),
+            seen=mean,
+            disagreement=disagreement,
+            unseen=unseen,
+            coefficients=self.model.coefficients(jnp.asarray(middle)),
+            reasons=_reasons(disagreement, unseen, self.problem.is_linear),
+            direction=middle,
+        )
+
+
+def estimate_error(solution: Solution, points: int | None = None, seed: int = 0) -> ErrorEstimate:
+    """Estimate the error of a solution on fresh points; see `ErrorEstimate`.
+
+    Args:
+        solution: with its problem.
+        points: fresh points inside the domain, in each of two batches; by default as many as in training, and three
+            for every parameter at least.
+        seed: for these points.
+    """
+    if solution.problem is None:
+        raise ProblemError("this solution was loaded without its problem: pass load(..., problem=problem)")
+    trained = solution.summary.get("points")
+    return Estimator(solution.problem, solution.model, points or trained, seed)(solution.theta)
+
+
+def warn_if_unreliable(estimate: ErrorEstimate) -> None:
+    """A number that is not to be relied on does not come silently."""
+    if not estimate.reliable:
+        warnings.warn(
+            f"the error estimate {estimate.value:.1e} is not reliable: {'; '.join(estimate.reasons)}",
+            EstimateWarning,
+            stacklevel=3,
+        )
+
+
+def _reasons(disagreement: float, unseen: float, linear: bool) -> tuple[str, ...]:
+    reasons = []
+    if disagreement > DISAGREE:
+        reasons.append(f"two batches of points lead to errors that differ by {100 * disagreement:.0f} %")
+    if unseen > UNSEEN:
+        where = "lies outside the tangent space" if linear else "lies outside the tangent space, or is not linear"
+        reasons.append(f"{100 * min(unseen, 1):.0f} % of the residual {where}")
+    return tuple(reasons)
+
+
+def _rms(values: Array) -> float:
+    """Over points; the squares of components add up."""
+    return float(jnp.sqrt(jnp.mean(jnp.sum(jnp.abs(values) ** 2, axis=-1))))
