@@ -20,6 +20,7 @@ from anagram.domains import (  # noqa: E402
     LatinHypercube,
     Redrawn,
     Sobol,
+    Tangent,
     Uniform,
 )
 from anagram.errors import (  # noqa: E402
@@ -73,6 +74,7 @@ __all__ = [
     "Sobol",
     "Solution",
     "Spring",
+    "Tangent",
     "TangentSpace",
     "Uniform",
     "catalogue",

@@ -12,12 +12,12 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from anagram.condition import source_rows
-from anagram.domains import Cells, Cloud, GaussLegendre, PointRule, Region, Sobol
+from anagram.domains import Cells, Cloud, GaussLegendre, PointRule, Region, Sobol, Tangent
 from anagram.environment import has_accelerator
 from anagram.errors import PointsWarning, SettingError
 from anagram.problem import Problem
 
-Points = None | int | PointRule | Mapping[str, Any]
+Points = None | int | str | PointRule | Mapping[str, Any]
 
 
 class ConditionBatch(NamedTuple):
@@ -143,6 +143,11 @@ def _rule(problem: Problem, key: str, points: Any, inside: int, random: bool) ->
         return points
     if points is None:
         points = inside
+    if isinstance(points, str):
+        if points != "tangent":
+            raise SettingError(f"points= knows one rule by name, 'tangent', and not {points!r}")
+        inner = problem.region(key).dimension == problem.domain.dimension
+        return Tangent(inside if inner else max(1, inside // 6))
     if isinstance(points, bool) or not isinstance(points, int | np.integer) or points < 1:
         raise SettingError(f"points= needs a rule such as Grid(30) or a positive number of points, not {points!r}")
     return default_rule(problem, problem.region(key), int(points), random)

@@ -99,7 +99,7 @@ def reproduce(
     ] = "anagram,engd,gd,adam,lbfgs,auto",
     seeds: Annotated[str, typer.Option(help="How many seeds (10), or which: 3:7 or 0,4,5.")] = "10",
     scale: Annotated[float, typer.Option(help="A factor for the numbers of steps; 0.1 is a quick look.")] = 1.0,
-    folder: Annotated[Path, typer.Option("--out", help="Results, tables and figures; runs there go on.")] = Path(
+    folder: Annotated[Path, typer.Option("--out", help="Results, tables and figures; what is there is kept.")] = Path(
         "reproduction"
     ),
     only_report: Annotated[bool, typer.Option("--only-report", help="Run nothing; tables and figures only.")] = False,

@@ -19,6 +19,7 @@ from anagram.batch import Batch, Points, count_rows, point_rules, sample, warn_i
 from anagram.compound import Compound
 from anagram.condition import check_finite
 from anagram.defaults import complete
+from anagram.domains import Redrawn, Tangent
 from anagram.environment import physical_memory
 from anagram.errors import PointsWarning, ProblemError, SettingError
 from anagram.evaluation import Judge
@@ -30,6 +31,7 @@ from anagram.pool import Pool, RedrawnPoints, batch_of
 from anagram.problem import Problem
 from anagram.setting import Setting
 from anagram.solution import Solution
+from anagram.tangent.points import TangentPoints
 
 BLOCK = 64  # steps at most between two looks at the run
 BLOCK_SECONDS = 0.4
@@ -144,6 +146,7 @@ class Compiled:
     measure: Callable[..., Any]
     moved: Callable[..., Any]
     rows: Callable[..., Any] | None
+    candidates: Callable[..., Any] | None
 
 
 def reusable_key(model: Any, method: Method, shapes: Any) -> str | None:
@@ -174,10 +177,11 @@ class Trainer:
         self.redrawn = RedrawnPoints(problem, {} if self.pool else rules, self.seed)
         self.batch = sample(problem, rules, seed=self.seed)
         _refuse_too_large(self.method, self.model.parameters, count_rows(self.batch))
-        if self.pool is None and not self.redrawn.any:
+        if self.pool is None and not any(isinstance(rule, Redrawn | Tangent) for rule in rules.values()):
             warn_if_few(self.batch, self.model.parameters)
         self.judge = Judge(self.compound, self.batch, self.seed)
         self.adaptive = AdaptivePoints(self.compound, rules)
+        self.chosen = TangentPoints(self.compound, {} if self.pool else rules, self.seed)
         self._adapted_at = 0
         self.history = History()
         self.seconds = 0.0
@@ -193,12 +197,8 @@ class Trainer:
             compiled = self._compile_functions(fresh, place)
             if key:
                 self.problem.compiled[key] = compiled
-        self._block, self._measure, self._moved, self.adaptive.rows_of = (
-            compiled.block,
-            compiled.measure,
-            compiled.moved,
-            compiled.rows,
-        )
+        self._block, self._measure, self._moved = compiled.block, compiled.measure, compiled.moved
+        self.adaptive.rows_of, self.chosen.look = compiled.rows, compiled.candidates
         self.state = compiled.begin(self.model.theta, self.batch)
         self.compile_seconds = time.perf_counter() - started
         if not np.isfinite(self.state.loss):
@@ -216,6 +216,7 @@ class Trainer:
             measure=jax.jit(self.judge.measure).lower(theta, *self.judge.data).compile(),
             moved=moved.lower(state, self.batch).compile(),
             rows=self.adaptive.compile(theta),
+            candidates=self.chosen.compile(theta, self.batch),
         )
 
     def _explain_start(self) -> None:
@@ -261,6 +262,7 @@ class Trainer:
             BLOCK - place,
             ADAPT_EVERY if self.adaptive.any else BLOCK,
             self.redrawn.steps_left(self.history.count) or BLOCK,
+            self.chosen.steps_left(self.history.count) or BLOCK,
         )
         self.state, log, taken = self._block(self.state, self.batch, jnp.asarray(length), fresh, jnp.asarray(place))
         taken = int(taken)
@@ -278,10 +280,12 @@ class Trainer:
         return ({}, 0) if self.pool is None else self.pool.at(self.history.count)
 
     def _redraw(self) -> None:
-        """Draw new points where it is time to; a sketch keeps those it has."""
-        if self.redrawn.any and not self.history.sketching:
+        """Draw or choose new points where it is time to; a sketch keeps those it has."""
+        if (self.redrawn.any or self.chosen.any) and not self.history.sketching:
             started = time.perf_counter()
             batch = self.redrawn.draw(self.history.count, self.batch)
+            if self.chosen.due(self.history.count):
+                batch = self.chosen.choose(self.history.count, self.method.iterate(self.state)[0], batch)
             if batch is not self.batch:
                 self.batch = batch
                 self.state = self._moved(self.state, self.batch)
@@ -328,7 +332,7 @@ class Trainer:
             return "steps used up"
         if budget.seconds is not None and self.seconds >= budget.seconds:
             return "time used up"
-        noisy = self.pool is not None or self.redrawn.any or self.method.may_rise
+        noisy = self.pool is not None or self.redrawn.any or self.chosen.any or self.method.may_rise
         waited = self.history.waited_in_vain(budget.patience, budget.least_progress, noisy=noisy)
         return None if waited is None else f"stagnant: no progress in {waited} steps"
 

@@ -12,6 +12,7 @@ from anagram.domains.rules import (
     Redrawn,
     Repeated,
     Sobol,
+    Tangent,
     Uniform,
 )
 
@@ -30,6 +31,7 @@ __all__ = [
     "Region",
     "Repeated",
     "Sobol",
+    "Tangent",
     "Uniform",
     "Union",
 ]

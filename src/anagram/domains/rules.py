@@ -243,6 +243,48 @@ class Redrawn(PointRule):
         return f"Redrawn({self.rule!r}, every={self.every})"
 
 
+class Tangent(PointRule):
+    """Points chosen out of many candidates by what they say about the tangent space, anew every so many steps.
+
+    The first points are those of a Sobol sequence; see `anagram.tangent.points` for how the others are chosen.
+
+    Args:
+        count: how many points.
+        how: ``leverage`` draws with the probability ∝ NNTK(x, x) and weighs with its inverse; ``pivoted`` takes
+            the points that span the tangent space best; ``greedy`` those that span the gradient of the loss best;
+            ``residual`` draws with the probability ∝ |r| + its mean, for comparison.
+        every: steps between two choices.
+        candidates: for every point that is chosen.
+    """
+
+    is_random = True
+    WAYS = ("leverage", "pivoted", "greedy", "residual")
+
+    def __init__(self, count: int, how: str = "leverage", every: int = 25, candidates: int = 4) -> None:
+        _positive(count, "Tangent", "")
+        if how not in self.WAYS:
+            raise SettingError(f"Tangent chooses points by {', '.join(self.WAYS)}, not {how!r}")
+        for name, value, least in (("every", every, 1), ("candidates", candidates, 2)):
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+                raise SettingError(f"Tangent needs a whole number, at least {least}, as its {name}=, not {value!r}")
+        self.count, self.how, self.every, self.candidates = int(count), how, int(every), int(candidates)
+
+    def draw(
+        self, intervals: Intervals, rng: np.random.Generator, *, closed: bool, fixed: Mapping[str, float] | None = None
+    ) -> Draw:
+        return Sobol(self.count).draw(intervals, rng, closed=closed, fixed=fixed)
+
+    def pool(self) -> Sobol:
+        """The rule of the candidates."""
+        return Sobol(self.count * self.candidates)
+
+    def share(self, fraction: float) -> PointRule:
+        return Tangent(max(1, round(self.count * fraction)), self.how, self.every, self.candidates)
+
+    def __repr__(self) -> str:
+        return f"Tangent({self.count}, {self.how}, every={self.every})"
+
+
 class Chosen(PointRule):
     """Points given by the user, with optional weights; ``Chosen(t=[…], x=[…])`` by axis name.
 

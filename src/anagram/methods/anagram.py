@@ -105,7 +105,7 @@ class Anagram(Searching):
 
     def _corrected_step(self, compound: ResidualMap, state: Any, batch: Batch) -> tuple[State, dict[str, Array]]:
         """Along (φ̂† + E_metric)(∇L̂ + E_⊥), with the terms that were asked for."""
-        from anagram.tangent.corrections import Metric, metric_correction, orthogonal_correction
+        from anagram.tangent.corrections import Metric, corrected_inverse, orthogonal_correction
 
         assert not isinstance(self.cutoff, str), "refused above"
         modes = spectrum.factorise(self.factorisation, compound, state.theta, batch)
@@ -118,10 +118,11 @@ class Anagram(Searching):
         metric = Metric(basis, jnp.where(keep, modes.projected, 0.0))
         chosen = batch if self.empirical is None else compound.thinned(batch, self.empirical)
         gradient, features = compound.features(state.theta, unweighted(chosen))
-        inverse, of_metric = metric_correction(metric, features, self.cutoff)
         if self.corrections in ("orthogonal", "both"):
             gradient = gradient + orthogonal_correction(metric, features, gradient)
-        if self.corrections in ("metric", "both"):
-            inverse = inverse + of_metric
+        if self.corrections == "orthogonal":
+            inverse = jnp.linalg.pinv(features, rtol=self.cutoff)
+        else:
+            inverse = corrected_inverse(metric, features, self.cutoff)
         new, info = self.along(compound, state, batch, -(inverse @ gradient))
         return new, info | {"rank": jnp.sum(keep), "cutoff": cutoff, "largest_singular_value": modes.largest}

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from anagram.errors import SettingError
 from anagram.files import prepare_folder, write_atomically
 from anagram.reproduce.plan import METHODS, PROBLEMS, Experiment, plan
-from anagram.reproduce.results import Results
+from anagram.reproduce.results import Results, all_results
 from anagram.reproduce.runner import run_experiment
 from anagram.run import Interrupts
 
@@ -58,19 +58,22 @@ def reproduce(
     only_report: bool = False,
     quiet: bool = False,
 ) -> tuple[list[Results], bool]:
-    """Run the plan into a folder; returns the results and whether all of it is done."""
+    """Run the plan into a folder; returns its results and whether all of it is done.
+
+    Tables and figures are of all that the folder holds, from this call or from earlier ones.
+    """
     experiments = plan(problems, methods, seeds, scale)
     path = prepare_folder(folder)
     prepare_folder(path / "runs")
-    done = True
-    if not only_report:
-        done = _run(experiments, path, quiet)
+    done = only_report or _run(experiments, path, quiet)
+    there = [results for results in all_results(path) if results.chosen()]
+    if there:
+        write_report(there, path)
+    elif only_report:
+        raise SettingError(f"there are no results in '{path}': run it without --only-report first")
+    if only_report:
+        return there, True
     results = [Results.read(path, experiment) for experiment in experiments]
-    if not any(r.chosen() for r in results):
-        if only_report:
-            raise SettingError(f"there are no results in '{path}': run it without --only-report first")
-        return results, done
-    write_report(results, path)
     return results, done and not any(r.missing for r in results)
 
 

@@ -49,7 +49,7 @@ def comparison(problem: str, rows: list[Results]) -> Figure:
     """Error and test loss, against steps and against time."""
     figure = Figure(figsize=(6.8, 4.6), layout="constrained")
     axes = figure.subplots(2, 2, sharey="row")
-    machines = list(dict.fromkeys(run.machine for row in rows for run in row.chosen()))
+    machines = sorted({run.machine for row in rows for run in row.chosen()})
     for row in rows:
         runs, method = row.chosen(), row.experiment.method
         for line, quantity in enumerate(("l2_error", "test_loss")):

@@ -13,7 +13,7 @@ import numpy as np
 
 from anagram.errors import FileError
 from anagram.files import json_text, write_atomically
-from anagram.reproduce.plan import Experiment
+from anagram.reproduce.plan import METHODS, PROBLEMS, Experiment
 
 QUANTITIES = ("l2_error", "test_loss", "loss")
 STATISTICS = ("median", "minimum", "maximum", "mean", "std")
@@ -62,6 +62,14 @@ class Results:
         values = np.array([run.last(quantity) for run in self.chosen()])
         functions = (np.median, np.min, np.max, np.mean, sample_deviation)
         return {name: float(f(values)) for name, f in zip(STATISTICS, functions, strict=True)}
+
+    @property
+    def machine(self) -> str:
+        """Where the runs were made, and how many side by side."""
+        places = dict.fromkeys(
+            run.machine + (f", {run.together} seeds side by side" if run.together > 1 else "") for run in self.chosen()
+        )
+        return " and ".join(places)
 
     def median_seconds(self) -> tuple[float, float]:
         """Seconds of a step and of a whole run."""
@@ -115,8 +123,40 @@ class Results:
         return cls(experiment, runs)
 
 
+def all_results(folder: Path) -> list[Results]:
+    """All experiments of a folder with all their seeds, in the order of the plan."""
+    found = []
+    for path in sorted((folder / "runs").glob("*.json")):
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            experiment = Experiment(
+                data["problem"],
+                data["method"],
+                data["steps"],
+                tuple(sorted(int(seed) for seed in data["runs"])),
+                data["viscosity"],
+                data["coarse"],
+            )
+            known = experiment.problem in PROBLEMS and experiment.method in METHODS
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise FileError(f"cannot read the results in '{path}': {error}; remove the file to run it again") from error
+        if known:
+            found.append(Results.read(folder, experiment))
+    methods = list(METHODS)
+
+    def place(results: Results) -> tuple:
+        experiment = results.experiment
+        return (
+            PROBLEMS.index(experiment.problem),
+            -(experiment.viscosity or 0.0),
+            methods.index(experiment.method),
+        )
+
+    return sorted(found, key=place)
+
+
 def sample_deviation(values: np.ndarray) -> float:
-    """The standard deviation as the paper has it, with n − 1 below; 0 for a single value."""
+    """The standard deviation as the paper has it, with n − 1 in the denominator; 0 for a single value."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 

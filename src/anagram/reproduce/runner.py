@@ -26,7 +26,7 @@ from anagram.files import write_atomically
 from anagram.methods import Method
 from anagram.models import ParametricModel
 from anagram.problem import Problem
-from anagram.reproduce.evaluation import Evaluation, Measured
+from anagram.reproduce.evaluation import WITHOUT_HALF, Evaluation, Measured
 from anagram.reproduce.plan import Experiment
 from anagram.reproduce.results import QUANTITIES, Results, Run
 from anagram.run import Budget, Interrupts, Trainer
@@ -212,7 +212,11 @@ class Group:
 
     def _record(self) -> None:
         measured = self.prepared.measure(self.model, self.state.theta)
-        values = {"l2_error": measured.l2_error, "test_loss": measured.test_loss, "loss": self.state.loss}
+        values = {
+            "l2_error": measured.l2_error,
+            "test_loss": measured.test_loss,
+            "loss": WITHOUT_HALF * self.state.loss,
+        }
         self.records.append((self.done, self.seconds, {key: np.asarray(v) for key, v in values.items()}))
 
     def _runs(self) -> dict[int, Run]:
@@ -320,7 +324,7 @@ def _solve_one(prepared: Prepared, seed: int, interrupts: Interrupts, report: Re
         measured = Measured(*(value[0] for value in prepared.measure(trainer.model, trainer.state.theta[None])))
         run.steps.append(record["step"])
         run.seconds.append(record["seconds"])
-        for key, value in zip(QUANTITIES, (*measured, record["loss"]), strict=True):
+        for key, value in zip(QUANTITIES, (*measured, WITHOUT_HALF * record["loss"]), strict=True):
             run.curves[key].append(float(value))
         report(record["step"] / steps, f"step {record['step']}, error {float(measured.l2_error):.1e}")
 

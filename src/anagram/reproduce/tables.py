@@ -27,8 +27,9 @@ def _machines(results: list[Results]) -> list[str]:
         for run in result.chosen():
             used.setdefault(run.machine, set()).add(result.experiment.problem)
     return [
-        "Our numbers and, in italics below them, the paper's. Times are compared only as ratios, between methods that "
-        "ran on the same machine; seeds that ran side by side have each their share of the time.",
+        "Our numbers and, in italics, the paper's. Losses are sums of mean squares, without the factor ½, as in the "
+        "code of the paper's authors. Times are compared only as ratios, between methods that ran on the same machine; "
+        "seeds that ran side by side have each their share of the time.",
         "",
         *(f"- {machine}: {', '.join(p for p in PROBLEMS if p in names)}" for machine, names in sorted(used.items())),
     ]
@@ -55,7 +56,7 @@ def _medians(results: list[Results]) -> list[str]:
 
 
 def _ratio(value: float) -> str:
-    text = f"{value:.2g}"
+    text = f"{value:.2g}" if value < 100 else f"{value:.0f}"
     return text if 1 / 3 <= value <= 3 else f"**{text}**"
 
 
@@ -86,9 +87,7 @@ def _steps(row: Results) -> str:
 
 def _times(paper: dict, rows: list[Results]) -> list[str]:
     """Seconds, and the same as multiples of those of `anagram` on the same machine."""
-    unit = {
-        run.machine: row.median_seconds() for row in rows if row.experiment.method == "anagram" for run in row.chosen()
-    }
+    unit = {row.machine: row.median_seconds() for row in rows if row.experiment.method == "anagram"}
     lines = [
         "| Time | machine | s per step | s in all | per step, × ANaGRAM | in all, × ANaGRAM "
         "| *paper: per step* | *in all* |",
@@ -97,15 +96,13 @@ def _times(paper: dict, rows: list[Results]) -> list[str]:
     theirs = paper["anagram"]["cpu_seconds"]
     for row in rows:
         method, (step, whole) = row.experiment.method, row.median_seconds()
-        first = row.chosen()[0]
-        here = unit.get(first.machine)
+        here = unit.get(row.machine)
         ours = f"{step / here[0]:.2g} | {whole / here[1]:.2g}" if here else "– | –"
         cells = "– | –"
         if method in paper:
             seconds = paper[method]["cpu_seconds"]
             cells = f"*{seconds['per_step'] / theirs['per_step']:.2g}* | *{seconds['full'] / theirs['full']:.2g}*"
-        where = first.machine + (f", {first.together} seeds side by side" if first.together > 1 else "")
-        lines.append(f"| {METHODS[method]} | {where} | {step:.2g} | {whole:.3g} | {ours} | {cells} |")
+        lines.append(f"| {METHODS[method]} | {row.machine} | {step:.2g} | {whole:.3g} | {ours} | {cells} |")
     return lines
 
 

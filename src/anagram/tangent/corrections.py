@@ -90,15 +90,14 @@ def orthogonal_correction(
     return features @ (metric.basis @ metric.coefficients) - gradient
 
 
-def empirical_direction(
+def corrected_inverse(
     metric: Metric, features: Float[Array, "rows params"], cutoff: float
-) -> Float[Array, " params"]:
-    """Both corrections at once: with B = ψ_k(x_i), the coefficients of ∇L projected on the rows of B."""
-    b = features @ metric.basis
-    _, delta, vt = jnp.linalg.svd(b, full_matrices=False)
-    keep = delta > cutoff * delta[0]
-    v = jnp.where(keep[:, None], vt, 0.0)
-    return metric.basis @ (v.T @ (v @ metric.coefficients))
+) -> Float[Array, "params rows"]:
+    """φ̂† + E_metric in one: V Σ⁻¹ B† with B = ψ_k(x_i).
+
+    B is well conditioned where φ̂ is not, so that a cutoff on it harms less than one on the sum of both terms.
+    """
+    return metric.basis @ jnp.linalg.pinv(features @ metric.basis, rtol=cutoff)
 
 
 def spanning_points(space: TangentSpace, candidates: Batch | None = None, count: int | None = None) -> Batch:
