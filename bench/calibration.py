@@ -46,7 +46,7 @@ def measure(name: str, method: str, seed: int, parameters: dict[str, float], ste
 
     def look(record: dict) -> None:
         error = record["l2_error"]
-        if not stages or error <= levels[0]:
+        if not stages or (levels and error <= levels[0]):
             while levels and error <= levels[0]:
                 levels.pop(0)
             stages.append((record["step"], error, np.asarray(trainer.state.theta)))

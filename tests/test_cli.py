@@ -7,7 +7,20 @@ from typer.testing import CliRunner
 
 from anagram.cli import app
 
-QUICK = ["--set", "width=6", "--set", "depth=1", "--set", "points=81", "--set", "sketch=0", "--steps", "3", "--quiet"]
+QUICK = [
+    "--set",
+    "width=6",
+    "--set",
+    "depth=1",
+    "--set",
+    "points=81",
+    "--set",
+    "sketch=0",
+    "--steps",
+    "3",
+    "--quiet",
+    "--no-estimate",
+]
 KEYS = {
     "problem", "method", "seed", "steps", "seconds", "compile_seconds", "loss", "validation_loss", "l2_error",
     "relative_l2_error", "parameters", "points", "stopped_because",
@@ -36,7 +49,7 @@ def test_list_names_problems_and_methods(anagram):
 
 
 def test_solve_leaves_the_promised_files(anagram, tmp_path):
-    result = anagram("solve", "heat", *QUICK, "--json", "o/summary.json", "--seed", "4")
+    result = anagram("solve", "heat", *QUICK, "--estimate", "--json", "o/summary.json", "--seed", "4")
     assert result.exit_code == 0, result.output
     assert result.output == ""
     (folder,) = (tmp_path / "runs").iterdir()
@@ -47,13 +60,14 @@ def test_solve_leaves_the_promised_files(anagram, tmp_path):
     assert set(summary) >= KEYS
     assert (summary["problem"], summary["method"], summary["seed"], summary["steps"]) == ("heat", "auto", 4, 3)
     assert (summary["parameters"], summary["points"]) == (25, 81 + 27)
+    assert 0.3 < summary["error_estimate"]["value"] / summary["l2_error"] < 3
     lines = (folder / "metrics.jsonl").read_text().splitlines()
     assert json.loads(lines[0])["step"] == 0
 
 
 def test_a_file_of_ones_own(anagram, tmp_path):
     (tmp_path / "growth.py").write_text(FILE)
-    result = anagram("solve", "growth.py", *QUICK[:-1], "--out", "here", "--set", "ratio=0.1")
+    result = anagram("solve", "growth.py", *(o for o in QUICK if o != "--quiet"), "--out", "here", "--set", "ratio=0.1")
     assert result.exit_code == 0, result.output
     assert "growth" in result.output
     assert "not known" in result.output
@@ -135,3 +149,20 @@ def test_import_is_light():
     code = "import sys, anagram; print([m for m in ('matplotlib', 'scipy.stats', 'rich', 'typer') if m in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert shown.strip() == "[]"
+
+
+def test_kernels_leaves_pictures_and_says_how_far_they_reach(anagram, tmp_path):
+    result = anagram("kernels", "heat", "--kind", "ntk,nntk", "--out", "k")
+    assert result.exit_code == 0, result.output
+    assert "NNTK" in result.output
+    assert "spread" in result.output
+    assert "of the residual" in result.output.replace("\n", " ")
+    assert sorted(p.name for p in (tmp_path / "k").iterdir()) == ["heat-nntk-start.png", "heat-ntk-start.png"]
+    for arguments, words in (
+        (("--kind", "rbf"), "--kind takes ntk, nntk, green"),
+        (("--at", "middle"), "--at takes"),
+        (("--boundary-weight", "0"), "must be positive"),
+    ):
+        wrong = anagram("kernels", "heat", *arguments, "--out", "k")
+        assert wrong.exit_code == 2
+        assert words in wrong.output.replace("\n", " ")

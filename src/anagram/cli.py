@@ -22,6 +22,7 @@ out = Console(soft_wrap=True)
 err = Console(stderr=True, soft_wrap=True)
 
 WRONG_INPUT, NUMERICAL_FAILURE = 2, 3
+ESTIMATE_AT_MOST = 3000  # parameters; above, an estimate takes longer than many runs
 
 
 @app.callback()
@@ -69,6 +70,7 @@ def solve(
         Path | None, typer.Option("--out", help="Where the run is written; runs/<problem>-<time> by default.")
     ] = None,
     json_path: Annotated[Path | None, typer.Option("--json", help="Write the summary to this file as JSON.")] = None,
+    estimate: Annotated[bool, typer.Option(help="Estimate the error of the solution on fresh points.")] = True,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Solve a problem; write its solution, numbers and pictures."""
@@ -78,7 +80,9 @@ def solve(
     enable_compilation_cache()
     warnings.showwarning = _show_warning
     try:
-        solution, where = _solve(target, method, paper, set_ or [], seed, steps, seconds, tol, folder, json_path, quiet)
+        solution, where = _solve(
+            target, method, paper, set_ or [], seed, steps, seconds, tol, folder, json_path, estimate, quiet
+        )
     except AnagramError as error:
         err.print(f"[bold red]error:[/] {_escape(str(error))}")
         raise typer.Exit(WRONG_INPUT) from None
@@ -141,6 +145,10 @@ def kernels(
     paper: Annotated[bool, typer.Option("--paper", help="The paper's network, points, method and steps.")] = False,
     seed: Annotated[int, typer.Option(help="For initial parameters and random points.")] = 0,
     steps: Annotated[int | None, typer.Option(help="At most so many steps of training.")] = None,
+    boundary_weight: Annotated[
+        float,
+        typer.Option(help="How much more the boundary counts in the metric; large for Green's functions that obey it."),
+    ] = 1.0,
     folder: Annotated[Path, typer.Option("--out", help="Where the pictures are written.")] = Path("kernels"),
 ) -> None:
     """Draw NTK, NNTK and Green's function around sixteen points; print how far they reach."""
@@ -148,20 +156,28 @@ def kernels(
 
     warnings.showwarning = _show_warning
     try:
-        _draw_kernels(target, _names(kind), _names(at), paper, seed, steps, folder)
+        _draw_kernels(target, _names(kind), _names(at), paper, seed, steps, boundary_weight, folder)
     except AnagramError as error:
         err.print(f"[bold red]error:[/] {_escape(str(error))}")
         raise typer.Exit(WRONG_INPUT) from None
 
 
 def _draw_kernels(
-    target: str, kinds: list[str], stages: list[str], paper: bool, seed: int, steps: int | None, folder: Path
+    target: str,
+    kinds: list[str],
+    stages: list[str],
+    paper: bool,
+    seed: int,
+    steps: int | None,
+    weight: float,
+    folder: Path,
 ) -> None:
     import anagram as ag
     from anagram.defaults import complete
     from anagram.files import prepare_folder
     from anagram.loading import find_problem
     from anagram.report.kernels import KINDS, kernel_figure
+    from anagram.tangent.space import with_boundary_weight
 
     for name, given, known in (("--kind", kinds, tuple(KINDS)), ("--at", stages, ("start", "end"))):
         if not given or not set(given) <= set(known):
@@ -173,7 +189,7 @@ def _draw_kernels(
         theta = None
         if stage == "end":
             theta = ag.solve(problem, steps=steps, seed=seed).theta
-        space = ag.TangentSpace(problem, model, theta)
+        space = ag.TangentSpace(with_boundary_weight(problem, weight), model, theta)
         words = "first parameters" if stage == "start" else "after training"
         for kind in dict.fromkeys(kinds):
             path = where / f"{problem.name}-{kind}-{stage}.png"
@@ -223,6 +239,7 @@ def _solve(
     tol: float | None,
     folder: Path | None,
     json_path: Path | None,
+    estimate: bool,
     quiet: bool,
 ) -> tuple[Any, Path]:
     import anagram as ag
@@ -245,11 +262,32 @@ def _solve(
     solution = ag.solve(problem, steps=steps, seconds=seconds, tol=tol, seed=seed, progress=not quiet)
     solution.summary["setting"] = {"paper": paper, "set": options | of_problem, "model": repr(problem.setting.model)}
     solution.save(where)
+    if estimate:
+        solution.summary["error_estimate"] = _estimate(solution)
+        solution.save(where)
     if json_path is not None:
         write_atomically(json_path, lambda p: p.write_text(json_text(solution.summary), encoding="utf-8"))
     solution.plot_convergence(where / "convergence.png")
     solution.plot(where / "solution.png")
     return solution, where
+
+
+def _estimate(solution: Any) -> dict[str, Any] | None:
+    """The estimated error for the summary; None where it would take longer than a user expects, or cannot be made."""
+    from anagram.errors import AnagramError
+
+    if solution.failed or solution.model.parameters > ESTIMATE_AT_MOST:
+        return None
+    try:
+        found = solution.estimate_error()
+    except AnagramError:
+        return None
+    return {
+        "value": found.value,
+        "relative": found.relative,
+        "reliable": found.reliable,
+        "reasons": list(found.reasons),
+    }
 
 
 def _key_value(text: str) -> tuple[str, Any]:
@@ -302,6 +340,10 @@ def _print_summary(summary: dict[str, Any], where: Path) -> None:
         )
     else:
         rows.append(("L² error", "not known: the problem gives no exact solution or reference"))
+    estimate = summary.get("error_estimate")
+    if estimate is not None:
+        doubt = "" if estimate["reliable"] else f"; not to be relied on: {'; '.join(estimate['reasons'])}"
+        rows.append(("estimated", f"{estimate['value']:.2e}  (from the residual on fresh points{doubt})"))
     rows += [(f"  {name}", f"{value:.10g}") for name, value in summary["coefficients"].items()]
     rows += [
         ("stopped", summary["stopped_because"]),

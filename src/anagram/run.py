@@ -191,7 +191,9 @@ class Trainer:
         started = time.perf_counter()
         fresh, place = self._fresh()
         shapes = jax.tree.map(jnp.shape, (self.model.theta, self.batch, fresh, self.judge.data))
-        key = reusable_key(self.setting.model, self.method, shapes)
+        # Points that move are looked at by functions of their own, also where there are as many of them.
+        looks = (*self.adaptive.order.items(), *self.chosen.rules.items())
+        key = reusable_key(self.setting.model, self.method, (shapes, looks))
         compiled = self.problem.compiled.get(key) if key else None
         if compiled is None:
             compiled = self._compile_functions(fresh, place)

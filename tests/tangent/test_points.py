@@ -82,6 +82,13 @@ def test_a_run_with_chosen_points_learns(heat):
     assert solution.l2_error < 5e-3
 
 
+def test_rules_with_as_many_points_do_not_share_what_was_compiled_for_the_others(heat):
+    for rule in (ag.Sobol, ag.Tangent):
+        points = {"equation": rule(20), "initial": rule(4), "walls": rule(4)}
+        solution = ag.solve(heat, ag.MLP(4), "anagram", points=points, steps=30, patience=30, progress=False)
+        assert solution.summary["rows"] == 28
+
+
 def test_what_is_wrong_is_said(heat):
     for arguments, words in (((0,), "whole number of points"), ((9, "luck"), "not 'luck'")):
         with pytest.raises(ag.SettingError, match=words):

@@ -70,7 +70,10 @@ def spread(domain: Box, x: np.ndarray, centres: np.ndarray, values: np.ndarray) 
 def kernel_figure(
     space: TangentSpace, kind: str, title: str, path: str | Path | None = None
 ) -> tuple[Figure, np.ndarray]:
-    """Sixteen panels, one for each reference point (red cross), each scaled by its largest value; and the spreads."""
+    """Sixteen panels, one for each reference point (red cross), scaled by the largest value inside; and the spreads.
+
+    Near the boundary, in the outer tenth of each side, values may be larger and are cut off.
+    """
     domain = space.problem.domain
     shown, centres = shown_axes(domain), reference_points(domain)
     lines = [np.linspace(*domain.intervals[a], FINE if len(shown) == 2 else 401) for a in shown]
@@ -85,8 +88,9 @@ def kernel_figure(
         figure = Figure(figsize=(7.4, 7.2 if len(shown) == 2 else 6.4), layout="constrained")
         panels = figure.subplots(SIDE, SIDE, sharex=True, sharey=True)
         # The last row of reference points lies highest.
+        inner = np.all(np.abs((x - x.mean(axis=0)) / domain.lengths) < 0.4, axis=1)
         for k, ax in enumerate(panels[::-1].ravel()):
-            scaled = values[:, k] / (np.abs(values[:, k]).max() or 1.0)
+            scaled = values[:, k] / (np.abs(values[inner, k]).max() or 1.0)
             _panel(ax, lines, scaled, centres[k, columns])
             ax.set_title(f"spread {spreads[k]:.2f}", fontsize=8, pad=3)
             ax.tick_params(labelsize=7)
@@ -96,7 +100,7 @@ def kernel_figure(
             ax.set_ylabel(shown[1] if len(shown) == 2 else "k / max |k|")
         if len(shown) == 2:
             bar = ScalarMappable(Normalize(-1, 1), "RdBu_r")
-            figure.colorbar(bar, ax=panels, shrink=0.6, aspect=30, label="k(·, x) / max |k(·, x)|")
+            figure.colorbar(bar, ax=panels, shrink=0.6, aspect=30, label="k(·, x) / max |k(·, x)| inside")
         figure.suptitle(title, fontsize=11)
         return finish(figure, path), spreads
 
@@ -109,8 +113,8 @@ def _panel(ax: Any, lines: list[np.ndarray], values: np.ndarray, centre: np.ndar
         return
     shape = (len(lines[1]), len(lines[0]))
     ax.pcolormesh(*lines, values.reshape(shape), cmap="RdBu_r", vmin=-1, vmax=1, shading="gouraud", rasterized=True)
-    ax.plot(*centre, "x", color=RED, ms=7, mew=2.4)
-    ax.plot(*centre, "x", color="white", ms=7.5, mew=3.6, zorder=1.5)
+    ax.plot(*centre, "x", color=RED, ms=6, mew=1.8)
+    ax.plot(*centre, "x", color="white", ms=6.6, mew=3.0, zorder=1.5)
 
 
 def _unit(domain: Box, axis: str, values: np.ndarray) -> np.ndarray:

@@ -17,7 +17,6 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.linalg
 from jaxtyping import Array, Float
 
 from anagram.batch import Batch, ConditionBatch, unweighted
@@ -116,7 +115,9 @@ def spanning_points(space: TangentSpace, candidates: Batch | None = None, count:
     wanted = space.dimension if count is None else count
     if not 1 <= wanted <= len(basis):
         raise SettingError(f"cannot choose {wanted} points out of {len(basis)} candidates: give more candidates")
-    *_, order = scipy.linalg.qr(basis.T, mode="r", pivoting=True)
+    from scipy.linalg import qr
+
+    *_, order = qr(basis.T, mode="r", pivoting=True)
     return rows_of(pool, order[:wanted])
 
 

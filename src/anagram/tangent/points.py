@@ -15,7 +15,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.linalg
 from jaxtyping import Array, Float
 
 from anagram import spectrum
@@ -133,7 +132,9 @@ def draw(density: Float[np.ndarray, " points"], count: int, rng: np.random.Gener
 
 def spanning(vectors: Float[np.ndarray, "points modes"], count: int) -> np.ndarray:
     """Points by a QR factorisation with pivoting, at most as many as there are dimensions."""
-    *_, order = scipy.linalg.qr(vectors.T, mode="r", pivoting=True)
+    from scipy.linalg import qr
+
+    *_, order = qr(vectors.T, mode="r", pivoting=True)
     return order[: min(count, np.linalg.matrix_rank(vectors))]
 
 
@@ -162,7 +163,9 @@ def matching(
 
 def lost(vectors: Float[np.ndarray, "points modes"], gradient: Float[np.ndarray, " modes"]) -> float:
     """‖Π_span(NNTK(x_i, ·)) ∇L − ∇L‖ for the part of ∇L in the tangent space: the paper's criterion."""
+    from scipy.linalg import orth
+
     q, r = np.linalg.qr(vectors.T)
     independent = np.abs(np.diag(r)) > 1e-12 * np.abs(r).max()
-    basis = q[:, independent] if independent.all() else scipy.linalg.orth(vectors.T)
+    basis = q[:, independent] if independent.all() else orth(vectors.T)
     return float(np.linalg.norm(gradient - basis @ (basis.T @ gradient)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -196,6 +197,19 @@ def regression(problem: Problem) -> Problem:
     names = tuple(unknowns)
     condition = Condition(lambda **fields: tuple(fields[name] for name in names), equals=_zeros(problem.unknowns))
     return Problem(problem.domain, {FIELDS: condition}, unknowns=unknowns, coefficients=None, name=problem.name)
+
+
+def with_boundary_weight(problem: Problem, factor: float) -> Problem:
+    """The same problem with a boundary that weighs more, for Green's functions that respect it."""
+    if not 0 < factor < np.inf:
+        raise SettingError(f"the factor of the boundary's weight must be positive, not {factor!r}")
+    inner = problem.domain.dimension
+    conditions = {
+        key: replace(condition, weight=problem.weight(key) * (factor if problem.region(key).dimension < inner else 1.0))
+        for key, condition in problem.conditions.items()
+    }
+    unknowns = {unknown.name: complex if unknown.is_complex else float for unknown in problem.unknowns}
+    return Problem(problem.domain, conditions, unknowns=unknowns, coefficients=problem.coefficients, name=problem.name)
 
 
 def _zeros(unknowns: tuple[Unknown, ...]) -> Any:
