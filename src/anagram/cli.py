@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import statistics
 import time
 import warnings
 from pathlib import Path
@@ -196,7 +197,7 @@ def _draw_kernels(
             _, spreads = kernel_figure(space, kind, f"{KINDS[kind]} of {problem.name}, {words}", path)
             out.print(
                 f"{KINDS[kind]:17} {stage:5}  spread {spreads.min():.2f} to {spreads.max():.2f}, "
-                f"median {sorted(spreads)[len(spreads) // 2]:.2f}   {path}"
+                f"median {statistics.median(spreads):.2f}   {path}"
             )
         share = f"{100 * space.orthogonal_share:.2g} %"
         out.print(
@@ -262,7 +263,7 @@ def _solve(
     solution = ag.solve(problem, steps=steps, seconds=seconds, tol=tol, seed=seed, progress=not quiet)
     solution.summary["setting"] = {"paper": paper, "set": options | of_problem, "model": repr(problem.setting.model)}
     solution.save(where)
-    if estimate:
+    if estimate and not solution.failed:
         solution.summary["error_estimate"] = _estimate(solution)
         solution.save(where)
     if json_path is not None:
@@ -272,21 +273,22 @@ def _solve(
     return solution, where
 
 
-def _estimate(solution: Any) -> dict[str, Any] | None:
-    """The estimated error for the summary; None where it would take longer than a user expects, or cannot be made."""
+def _estimate(solution: Any) -> dict[str, Any]:
+    """The estimated error for the summary, or why there is none."""
     from anagram.errors import AnagramError
 
-    if solution.failed or solution.model.parameters > ESTIMATE_AT_MOST:
-        return None
+    if solution.model.parameters > ESTIMATE_AT_MOST:
+        return {"value": None, "reasons": ["the model is large; solution.estimate_error() takes the time for it"]}
     try:
         found = solution.estimate_error()
-    except AnagramError:
-        return None
+    except AnagramError as error:
+        return {"value": None, "reasons": [str(error)]}
     return {
         "value": found.value,
         "relative": found.relative,
         "reliable": found.reliable,
         "reasons": list(found.reasons),
+        "coefficients": found.coefficients,
     }
 
 
@@ -342,9 +344,12 @@ def _print_summary(summary: dict[str, Any], where: Path) -> None:
         rows.append(("L² error", "not known: the problem gives no exact solution or reference"))
     estimate = summary.get("error_estimate")
     if estimate is not None:
-        doubt = "" if estimate["reliable"] else f"; not to be relied on: {'; '.join(estimate['reasons'])}"
-        rows.append(("estimated", f"{estimate['value']:.2e}  (from the residual on fresh points{doubt})"))
-    rows += [(f"  {name}", f"{value:.10g}") for name, value in summary["coefficients"].items()]
+        rows.append(("estimated", _in_words(estimate)))
+    errors = (estimate or {}).get("coefficients", {})
+    rows += [
+        (f"  {name}", f"{value:.10g}" + (f"  (estimated error {errors[name]:.1e})" if name in errors else ""))
+        for name, value in summary["coefficients"].items()
+    ]
     rows += [
         ("stopped", summary["stopped_because"]),
         ("pictures", f"{where}/solution.png, convergence.png"),
@@ -353,6 +358,14 @@ def _print_summary(summary: dict[str, Any], where: Path) -> None:
     for name, text in rows:
         table.add_row(f"[bold]{name}[/]", _escape(text))
     out.print(table)
+
+
+def _in_words(estimate: dict[str, Any]) -> str:
+    reasons = "; ".join(estimate["reasons"])
+    if estimate["value"] is None:
+        return f"not computed: {reasons}"
+    doubt = "" if estimate["reliable"] else f"; not to be relied on: {reasons}"
+    return f"{estimate['value']:.2e}  (from the residual on fresh points{doubt})"
 
 
 def _show_warning(message: Any, category: Any, *_: Any, **__: Any) -> None:

@@ -19,7 +19,6 @@ from anagram.batch import Batch, Points, count_rows, point_rules, sample, warn_i
 from anagram.compound import Compound
 from anagram.condition import check_finite
 from anagram.defaults import complete
-from anagram.domains import Redrawn, Tangent
 from anagram.environment import physical_memory
 from anagram.errors import PointsWarning, ProblemError, SettingError
 from anagram.evaluation import Judge
@@ -177,7 +176,7 @@ class Trainer:
         self.redrawn = RedrawnPoints(problem, {} if self.pool else rules, self.seed)
         self.batch = sample(problem, rules, seed=self.seed)
         _refuse_too_large(self.method, self.model.parameters, count_rows(self.batch))
-        if self.pool is None and not any(isinstance(rule, Redrawn | Tangent) for rule in rules.values()):
+        if self.pool is None and not self.redrawn.any:
             warn_if_few(self.batch, self.model.parameters)
         self.judge = Judge(self.compound, self.batch, self.seed)
         self.adaptive = AdaptivePoints(self.compound, rules)

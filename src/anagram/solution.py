@@ -105,7 +105,13 @@ class Solution:
 
     @property
     def error_field(self) -> Callable[..., Any]:
-        """The estimate of u_θ − u* as a function, to be called like the solution itself."""
+        """The estimate of u_θ − u* as a function, to be called like the solution itself.
+
+        A warning says when it is not to be relied on.
+        """
+        from anagram.tangent.estimate import warn_if_unreliable
+
+        warn_if_unreliable(self._estimate)
         direction = jnp.asarray(self._estimate.direction)
 
         def at(theta: jax.Array, point: jax.Array) -> list[jax.Array]:

@@ -87,10 +87,31 @@ def test_a_linearisation_that_does_not_hold_is_said():
 
 
 def test_what_is_wrong_is_said(quick_solution, heat):
-    with pytest.raises(ag.SettingError, match="number of fresh points"):
-        quick_solution.estimate_error(points=-3)
+    for points in (-3, 0, 2.5):
+        with pytest.raises(ag.SettingError, match="number of fresh points"):
+            quick_solution.estimate_error(points=points)
+    with pytest.raises(ag.SettingError, match="the seed"):
+        quick_solution.estimate_error(seed=-1)
     lost = ag.Solution(None, quick_solution.model, quick_solution.theta, quick_solution.history, quick_solution.summary)
     with pytest.raises(ag.ProblemError, match="loaded without its problem"):
         lost.estimate_error()
     with pytest.raises(ag.ProblemError, match="loaded without its problem"):
         lost.tangent_space()
+
+
+def test_conditions_that_leave_the_solution_open_are_noticed():
+    line = ag.Box(x=(0, 1))
+    equation = ag.Condition(lambda u: u.d("x", "x"), equals=1.0)
+    ends = ag.Condition(lambda u: u, on=line.boundary())
+    start = ag.Condition(lambda u: u, on=line.face(x=0))
+    for conditions, words in (
+        ({"equation": equation}, "do not determine"),
+        ({"equation": equation, "start": start}, "do not determine"),
+        ({"ends": ends}, "inside the domain"),
+        ({"equation": equation, "ends": ends}, ""),
+    ):
+        problem = ag.Problem(line, conditions)
+        model = ag.ParametricModel(problem.asked, ag.MLP(6), 0)
+        estimate = Estimator(problem, model)(model.theta)
+        assert words in "; ".join(estimate.reasons)
+        assert estimate.reliable == (not words)

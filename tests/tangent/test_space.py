@@ -159,6 +159,13 @@ def test_what_is_wrong_is_said(laplace, space):
         space.nntk("wall", np.zeros((1, 2)))
     with pytest.raises(ag.ProblemError, match=r"points are an array \(n, 2\)"):
         space.ntk("equation", np.zeros(2))
+    for arguments in (("walls",), ("walls", None), (None, np.zeros((1, 2)))):
+        with pytest.raises(ag.ProblemError, match="other again a name"):
+            space.nntk("equation", np.zeros((1, 2)), *arguments)
+    with pytest.raises(ag.ProblemError, match="points are expected before"):
+        space.green("equation", np.zeros((1, 2)), np.zeros((1, 2)))
+    with pytest.raises(ag.ProblemError, match="values for the condition"):
+        space.project({"equation": np.zeros(3)})
     with pytest.raises(ag.SettingError, match="below 1"):
         TangentSpace(laplace, model, cutoff=2)
     with pytest.raises(ag.SettingError, match="17 parameters"):

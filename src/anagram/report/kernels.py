@@ -97,7 +97,7 @@ def kernel_figure(
         for ax in panels[-1]:
             ax.set_xlabel(shown[0])
         for ax in panels[:, 0]:
-            ax.set_ylabel(shown[1] if len(shown) == 2 else "k / max |k|")
+            ax.set_ylabel(shown[1] if len(shown) == 2 else "k / max |k| inside")
         if len(shown) == 2:
             bar = ScalarMappable(Normalize(-1, 1), "RdBu_r")
             figure.colorbar(bar, ax=panels, shrink=0.6, aspect=30, label="k(·, x) / max |k(·, x)| inside")
@@ -109,6 +109,7 @@ def _panel(ax: Any, lines: list[np.ndarray], values: np.ndarray, centre: np.ndar
     if len(lines) == 1:
         ax.plot(lines[0], values, color=BLUE, lw=1.2)
         ax.axhline(0, color=GREY, lw=0.5)
+        ax.set_ylim(-1.15, 1.15)
         ax.plot(centre[0], 0, "x", color=RED, ms=6, mew=1.6)
         return
     shape = (len(lines[1]), len(lines[0]))

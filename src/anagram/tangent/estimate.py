@@ -31,10 +31,14 @@ if TYPE_CHECKING:
 
 CUTOFF = 1e-11  # of the largest singular value: what is below amplifies rounding
 FIELD_POINTS = 4096  # on which fields are compared
+FREE_POINTS = 128  # on which directions that no condition sees are looked for
 FRESH = 3_000_017  # random numbers that never meet those of training and validation points
 ROWS_PER_PARAMETER = 3
 # Beyond these the estimate is called unreliable; see docs/theory.md for how often it was wrong on either side.
 DISAGREE, UNSEEN = 0.5, 0.95
+# Directions that no condition sees move the fields by 1e-12 of what others do where the conditions determine the
+# solution, and by a percent or more where they do not.
+FREE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -103,18 +107,29 @@ class Estimator:
     """Fresh points and compiled functions; estimates for any parameters of a model."""
 
     def __init__(self, problem: Problem, model: ParametricModel, points: int | None = None, seed: int = 0) -> None:
-        if points is not None and (isinstance(points, bool) or not isinstance(points, int) or points < 1):
-            raise SettingError(f"points is the number of fresh points inside the domain, not {points!r}")
+        if points is not None and (isinstance(points, bool) or not isinstance(points, int | np.integer) or points < 1):
+            raise SettingError(f"points is the number of fresh points inside the domain, at least 1, not {points!r}")
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+            raise SettingError(f"the seed must be a whole number that is not negative, not {seed!r}")
         self.problem, self.model = problem, model
         enough = max(ROWS_PER_PARAMETER * model.parameters, enough_points(problem))
-        rules = point_rules(problem, None, max(points or 0, enough), random=True)
+        rules = point_rules(problem, None, max(int(points or 0), enough), random=True)
         self.batches = [sample(problem, rules, seed=FRESH + 2 * seed + k) for k in range(2)]
         self.points = jnp.asarray(problem.domain.draw(Sobol(FIELD_POINTS), np.random.default_rng(FRESH)).x)
         compound, moved = Compound(problem, model), Compound(problem, Moved(model))  # pyright: ignore[reportArgumentType]
 
-        def direction(theta: Array, batch: Batch) -> Array:
+        few = self.points[:FREE_POINTS]
+
+        def direction(theta: Array, batch: Batch) -> tuple[Array, Array]:
             modes = spectrum.from_triangle(compound.triangle(theta, batch), count_rows(batch))
-            return modes.truncated(CUTOFF * modes.largest).direction
+            cutoff = CUTOFF * modes.largest
+            # How far the fields move along directions that the conditions do not see.
+            moves = jax.vmap(
+                lambda v: jax.jvp(lambda t: jax.vmap(lambda x: model.values(t, x))(few), (theta,), (v,))[1]
+            )
+            sizes = jnp.sqrt(jnp.mean(moves(modes.lift) ** 2, axis=(1, 2)))
+            free = jnp.max(jnp.where(modes.sigma <= cutoff, sizes, 0.0)) / jnp.max(sizes)
+            return modes.truncated(cutoff).direction, free
 
         def left(theta: Array, direction: Array, batch: Batch) -> Array:
             before = jnp.linalg.norm(compound.residual(theta, batch))
@@ -130,7 +145,7 @@ class Estimator:
     def __call__(self, theta: Any) -> ErrorEstimate:
         """The estimate for some parameters."""
         theta = jnp.asarray(theta, dtype=float)
-        one, two = (self._direction(theta, batch) for batch in self.batches)
+        (one, free), (two, _) = (self._direction(theta, batch) for batch in self.batches)
         values, first = self._fields(theta, one)
         second = self._fields(theta, two)[1]
         if not (np.all(np.isfinite(one)) and np.all(np.isfinite(two))):
@@ -150,9 +165,18 @@ class Estimator:
             disagreement=disagreement,
             unseen=unseen,
             coefficients=self.model.coefficients(jnp.asarray(middle)),
-            reasons=_reasons(disagreement, unseen, self.problem.is_linear),
+            reasons=(*self._undetermined(float(free)), *_reasons(disagreement, unseen, self.problem.is_linear)),
             direction=middle,
         )
+
+    def _undetermined(self, free: float) -> tuple[str, ...]:
+        """Whether the conditions leave the solution open; then its residual says nothing about its error."""
+        inner = self.problem.domain.dimension
+        if all(self.problem.region(key).dimension < inner for key in self.problem.conditions):
+            return ("no condition holds inside the domain",)
+        if free > FREE:
+            return ("the conditions do not determine the solution: it can be changed without any of them noticing",)
+        return ()
 
 
 def estimate_error(solution: Solution, points: int | None = None, seed: int = 0) -> ErrorEstimate:
@@ -166,8 +190,8 @@ def estimate_error(solution: Solution, points: int | None = None, seed: int = 0)
     """
     if solution.problem is None:
         raise ProblemError("this solution was loaded without its problem: pass load(..., problem=problem)")
-    trained = solution.summary.get("points")
-    return Estimator(solution.problem, solution.model, points or trained, seed)(solution.theta)
+    count = solution.summary.get("points") if points is None else points
+    return Estimator(solution.problem, solution.model, count, seed)(solution.theta)
 
 
 def warn_if_unreliable(estimate: ErrorEstimate) -> None:

@@ -24,6 +24,7 @@ from anagram.compound import Compound
 from anagram.condition import Condition, real_rows
 from anagram.errors import PointsWarning, ProblemError, SettingError
 from anagram.models import ParametricModel
+from anagram.models.parametric import ModelLike
 from anagram.problem import Problem, Unknown
 
 CUTOFF = 1e-10  # of the largest singular value: modes below it are blurred by rounding when evaluated elsewhere
@@ -35,7 +36,7 @@ class TangentSpace:
 
     Args:
         problem: gives the conditions; see `of_fields` for the tangent space of the model itself.
-        model: the parametric model.
+        model: the parametric model, or a recipe such as `MLP(32)`.
         theta: its parameters; the first ones of the model if left out.
         points: the quadrature of the metric, as in `anagram.sample`; by default three points for each parameter, and
             900 at least.
@@ -48,7 +49,7 @@ class TangentSpace:
     def __init__(
         self,
         problem: Problem,
-        model: ParametricModel,
+        model: ParametricModel | ModelLike,
         theta: Any = None,
         points: Points = None,
         seed: int = 0,
@@ -56,6 +57,8 @@ class TangentSpace:
     ) -> None:
         if not isinstance(cutoff, int | float) or isinstance(cutoff, bool) or not 0 <= cutoff < 1:
             raise SettingError(f"the cutoff is a fraction of the largest singular value, below 1; got {cutoff!r}")
+        if not isinstance(model, ParametricModel):
+            model = ParametricModel(problem.asked, model, seed)
         self.problem, self.model = problem, model
         self.theta = jnp.asarray(model.theta if theta is None else theta, dtype=float)
         if self.theta.shape != model.theta.shape:
@@ -132,6 +135,8 @@ class TangentSpace:
         """The coefficients ⟨ψ_k, f⟩ of a function given on the quadrature points of `batch`, by condition."""
         total = np.zeros(self.dimension)
         for key, part in self.batch.items():
+            if key not in values or np.size(values[key]) != part.source.size:
+                raise ProblemError(f"a function to project needs {part.source.size} values for the condition '{key}'")
             given = np.asarray(values[key], dtype=float).reshape(part.source.shape)
             weighted = np.asarray(part.scale)[:, None] ** 2 * given
             total += self.modes(key, part.x).T @ weighted.ravel()
@@ -141,6 +146,7 @@ class TangentSpace:
     def ntk(self, condition: str, x: Any, other: str | None = None, y: Any = None) -> np.ndarray:
         """NTK(x_i, y_j) = Σ_p ∂_p(x_i) ∂_p(y_j), between points of one condition or of two."""
         left = self.features(condition, x)
+        _both_or_none(other, y)
         return left @ (left if y is None else self.features(other or condition, y)).T
 
     def nntk(self, condition: str, x: Any, other: str | None = None, y: Any = None) -> np.ndarray:
@@ -149,6 +155,7 @@ class TangentSpace:
         With the points y of one condition and the points x of any, these are the partial kernels NNTK^Ω, NNTK^∂Ω.
         """
         left = self.modes(condition, x)
+        _both_or_none(other, y)
         return left @ (left if y is None else self.modes(other or condition, y)).T
 
     def green(self, x: Any, condition: str, y: Any) -> np.ndarray:
@@ -166,8 +173,10 @@ class TangentSpace:
         return condition
 
     def _gradients(self, key: str, x: Any) -> np.ndarray:
-        x = np.asarray(x, dtype=float)
         axes = self.problem.domain.axes
+        if isinstance(x, str):
+            raise ProblemError(f"points are expected before the condition '{x}', as in green(x, '{x}', y)")
+        x = np.asarray(x, dtype=float)
         if x.ndim != 2 or x.shape[1] != len(axes):
             raise ProblemError(f"points are an array (n, {len(axes)}) with columns {', '.join(axes)}, not {x.shape}")
         normal = self.problem.region(key).normal_at(x) if key in self.problem.conditions else None
@@ -210,6 +219,11 @@ def with_boundary_weight(problem: Problem, factor: float) -> Problem:
     }
     unknowns = {unknown.name: complex if unknown.is_complex else float for unknown in problem.unknowns}
     return Problem(problem.domain, conditions, unknowns=unknowns, coefficients=problem.coefficients, name=problem.name)
+
+
+def _both_or_none(other: Any, y: Any) -> None:
+    if (other is None) != (y is None) or not isinstance(other, str | None):
+        raise ProblemError("a kernel between two sets of points is kernel(condition, x, other, y), other again a name")
 
 
 def _zeros(unknowns: tuple[Unknown, ...]) -> Any:
