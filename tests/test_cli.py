@@ -79,7 +79,7 @@ def test_parameters_of_the_problem_and_the_paper_setting(anagram, tmp_path):
     assert result.exit_code == 0, result.output
     record = json.loads((tmp_path / "b" / "run.json").read_text())
     assert record["origin"] == {"catalogue": "burgers", "parameters": {"nu": 0.1}}
-    result = anagram("solve", "heat", "--paper", "--steps", "1", "--quiet", "--out", "p")
+    result = anagram("solve", "heat", "--paper", "--steps", "1", "--quiet", "--no-estimate", "--out", "p")
     assert result.exit_code == 0, result.output
     assert json.loads((tmp_path / "p" / "run.json").read_text())["summary"]["parameters"] == 257
 

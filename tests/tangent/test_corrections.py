@@ -1,3 +1,4 @@
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -79,13 +80,13 @@ def test_nothing_is_orthogonal_for_a_linear_operator_without_source(square):
 def test_the_corrected_method_on_few_points_steps_along_the_projected_gradient(space):
     """With both corrections and enough points the direction is the natural gradient on the whole quadrature."""
     batch, theta = space.batch, space.theta
-    for rows in (None, 120):
-        method = ag.Anagram(1e-8, corrections="both", empirical=rows)
-        state, info = method.step(space.compound, method.init(space.compound, theta, batch), batch)
-        step = np.asarray(theta - state.theta)
-        cosine = step @ space.natural_gradient / np.linalg.norm(step) / np.linalg.norm(space.natural_gradient)
-        assert_close(cosine, 1.0, 1e-6)
-        assert info["rank"] == space.dimension
+    method = ag.Anagram(1e-8, corrections="both", empirical=120)
+    one_step = jax.jit(lambda t, b: method.step(space.compound, method.init(space.compound, t, b), b))
+    state, info = one_step(theta, batch)
+    step = np.asarray(theta - state.theta)
+    cosine = step @ space.natural_gradient / np.linalg.norm(step) / np.linalg.norm(space.natural_gradient)
+    assert_close(cosine, 1.0, 1e-6)
+    assert info["rank"] == space.dimension
 
 
 @pytest.mark.parametrize(
