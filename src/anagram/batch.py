@@ -32,6 +32,13 @@ class ConditionBatch(NamedTuple):
 Batch = dict[str, ConditionBatch]
 
 
+def checked_seed(seed: Any) -> int:
+    """A seed for random numbers, refused where it is none."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise SettingError(f"the seed must be a whole number that is not negative, not {seed!r}")
+    return int(seed)
+
+
 def row_scale(weight: float, point_weights: np.ndarray) -> np.ndarray:
     """The factor of each row, sqrt(weight_c · w_i), with which ½‖r‖² is the loss ℓ of the paper.
 

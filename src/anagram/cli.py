@@ -6,6 +6,8 @@ import ast
 import statistics
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -76,17 +78,13 @@ def solve(
 ) -> None:
     """Solve a problem; write its solution, numbers and pictures."""
     from anagram.cache import enable_compilation_cache
-    from anagram.errors import AnagramError
 
     enable_compilation_cache()
     warnings.showwarning = _show_warning
-    try:
+    with _wrong_input():
         solution, where = _solve(
             target, method, paper, set_ or [], seed, steps, seconds, tol, folder, json_path, estimate, quiet
         )
-    except AnagramError as error:
-        err.print(f"[bold red]error:[/] {_escape(str(error))}")
-        raise typer.Exit(WRONG_INPUT) from None
     if not quiet:
         _print_summary(solution.summary, where)
     if solution.failed:
@@ -112,18 +110,14 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments; tables and figures beside the paper's numbers."""
     from anagram.cache import enable_compilation_cache
-    from anagram.errors import AnagramError
     from anagram.reproduce.command import reproduce as run_plan
 
     enable_compilation_cache()
     warnings.showwarning = _show_warning
-    try:
+    with _wrong_input():
         _, done = run_plan(
             folder, _names(problems), _names(methods), _seeds(seeds), scale, only_report=only_report, quiet=quiet
         )
-    except AnagramError as error:
-        err.print(f"[bold red]error:[/] {_escape(str(error))}")
-        raise typer.Exit(WRONG_INPUT) from None
     if not quiet:
         if not done:
             out.print("Not all of it is there yet; the same command goes on where it stopped.")
@@ -153,14 +147,9 @@ def kernels(
     folder: Annotated[Path, typer.Option("--out", help="Where the pictures are written.")] = Path("kernels"),
 ) -> None:
     """Draw NTK, NNTK and Green's function around sixteen points; print how far they reach."""
-    from anagram.errors import AnagramError
-
     warnings.showwarning = _show_warning
-    try:
+    with _wrong_input():
         _draw_kernels(target, _names(kind), _names(at), paper, seed, steps, boundary_weight, folder)
-    except AnagramError as error:
-        err.print(f"[bold red]error:[/] {_escape(str(error))}")
-        raise typer.Exit(WRONG_INPUT) from None
 
 
 def _draw_kernels(
@@ -204,6 +193,18 @@ def _draw_kernels(
             f"tangent space: {space.dimension} dimensions of {model.parameters} parameters; {share} of the residual "
             "is orthogonal to it"
         )
+
+
+@contextmanager
+def _wrong_input() -> Iterator[None]:
+    """What this package refuses is said in one line, and has an exit status of its own."""
+    from anagram.errors import AnagramError
+
+    try:
+        yield
+    except AnagramError as error:
+        err.print(f"[bold red]error:[/] {_escape(str(error))}")
+        raise typer.Exit(WRONG_INPUT) from None
 
 
 def _names(text: str) -> list[str]:

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from anagram.adaptive import ADAPT_EVERY, WORSE, AdaptivePoints
-from anagram.batch import Batch, Points, count_rows, point_rules, sample, warn_if_few
+from anagram.batch import Batch, Points, checked_seed, count_rows, point_rules, sample, warn_if_few
 from anagram.compound import Compound
 from anagram.condition import check_finite
 from anagram.defaults import complete
@@ -159,9 +159,7 @@ class Trainer:
     """One run: model, batch, method and judge, and the compiled functions that work on them."""
 
     def __init__(self, problem: Problem, setting: Setting, seed: int, start: Solution | None = None) -> None:
-        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-            raise SettingError(f"the seed must be a whole number that is not negative, not {seed!r}")
-        self.problem, self.setting, self.seed = problem, setting, int(seed)
+        self.problem, self.setting, self.seed = problem, setting, checked_seed(seed)
         self.method = setting.make_method()
         _refuse_too_large(self.method, count_parameters(setting.model, problem.asked), 0)
         self.model = ParametricModel(problem.asked, setting.model, self.seed)

@@ -56,6 +56,12 @@ class Solution:
         """Where it is defined."""
         return self.model.asked.domain
 
+    def stated_problem(self) -> Problem:
+        """The problem it solves; an error if it was loaded without one."""
+        if self.problem is None:
+            raise ProblemError("this solution was loaded without its problem: pass load(..., problem=problem)")
+        return self.problem
+
     @property
     def loss(self) -> float:
         """ℓ on the training points."""
@@ -138,9 +144,7 @@ class Solution:
         """The tangent space at these parameters: kernels and Green's function."""
         from anagram.tangent import TangentSpace
 
-        if self.problem is None:
-            raise ProblemError("this solution was loaded without its problem: pass load(..., problem=problem)")
-        return TangentSpace(self.problem, self.model, self.theta, points, **options)
+        return TangentSpace(self.stated_problem(), self.model, self.theta, points, **options)
 
     # -- values ---------------------------------------------------------------------------------------
     def __call__(self, *coordinates: Any, **named: Any) -> Any:
@@ -177,13 +181,12 @@ class Solution:
     def residual(self, condition: str, x: np.ndarray) -> np.ndarray:
         """|D(u_θ) − f| of a condition at points (n, d) of its region (Euclidean norm over components)."""
         x = np.asarray(x, dtype=float)
-        if self.problem is None:
-            raise ProblemError("this solution was loaded without its problem: pass load(..., problem=problem)")
-        if condition not in self.problem.conditions:
-            known = ", ".join(self.problem.conditions)
+        problem = self.stated_problem()
+        if condition not in problem.conditions:
+            known = ", ".join(problem.conditions)
             raise ProblemError(f"there is no condition '{condition}'; there are {known}")
-        stated, region = self.problem.conditions[condition], self.problem.region(condition)
-        compound, normal = Compound(self.problem, self.model), region.normal_at(x)
+        stated, region = problem.conditions[condition], problem.region(condition)
+        compound, normal = Compound(problem, self.model), region.normal_at(x)
 
         def rows_at(theta: jax.Array, point: jax.Array, direction: jax.Array) -> jax.Array:
             return compound.operator_rows(condition, theta, point, None if normal is None else direction)
@@ -194,7 +197,7 @@ class Solution:
             stated.equals,
             region,
             x,
-            self.problem.components[condition],
+            problem.components[condition],
             f"condition '{condition}'",
         )
         return np.linalg.norm(np.asarray(rows) - source, axis=1)

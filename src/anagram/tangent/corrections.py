@@ -21,6 +21,7 @@ from jaxtyping import Array, Float
 
 from anagram.batch import Batch, ConditionBatch, unweighted
 from anagram.errors import SettingError
+from anagram.tangent.points import pivots
 from anagram.tangent.space import TangentSpace
 
 EMPIRICAL_CUTOFF = 1e-12  # of the largest singular value of φ̂
@@ -115,10 +116,7 @@ def spanning_points(space: TangentSpace, candidates: Batch | None = None, count:
     wanted = space.dimension if count is None else count
     if not 1 <= wanted <= len(basis):
         raise SettingError(f"cannot choose {wanted} points out of {len(basis)} candidates: give more candidates")
-    from scipy.linalg import qr
-
-    *_, order = qr(basis.T, mode="r", pivoting=True)
-    return rows_of(pool, order[:wanted])
+    return rows_of(pool, pivots(basis)[:wanted])
 
 
 def rows_of(batch: Batch, order: np.ndarray) -> Batch:

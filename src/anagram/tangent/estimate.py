@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from anagram import spectrum
-from anagram.batch import Batch, count_rows, enough_points, point_rules, sample
+from anagram.batch import Batch, checked_seed, count_rows, enough_points, point_rules, sample
 from anagram.compound import Compound
 from anagram.domains import Sobol
 from anagram.errors import EstimateWarning, ProblemError, SettingError
@@ -109,12 +109,10 @@ class Estimator:
     def __init__(self, problem: Problem, model: ParametricModel, points: int | None = None, seed: int = 0) -> None:
         if points is not None and (isinstance(points, bool) or not isinstance(points, int | np.integer) or points < 1):
             raise SettingError(f"points is the number of fresh points inside the domain, at least 1, not {points!r}")
-        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-            raise SettingError(f"the seed must be a whole number that is not negative, not {seed!r}")
         self.problem, self.model = problem, model
         enough = max(ROWS_PER_PARAMETER * model.parameters, enough_points(problem))
         rules = point_rules(problem, None, max(int(points or 0), enough), random=True)
-        self.batches = [sample(problem, rules, seed=FRESH + 2 * seed + k) for k in range(2)]
+        self.batches = [sample(problem, rules, seed=FRESH + 2 * checked_seed(seed) + k) for k in range(2)]
         self.points = jnp.asarray(problem.domain.draw(Sobol(FIELD_POINTS), np.random.default_rng(FRESH)).x)
         compound, moved = Compound(problem, model), Compound(problem, Moved(model))  # pyright: ignore[reportArgumentType]
 
@@ -188,10 +186,9 @@ def estimate_error(solution: Solution, points: int | None = None, seed: int = 0)
             for every parameter at least.
         seed: for these points.
     """
-    if solution.problem is None:
-        raise ProblemError("this solution was loaded without its problem: pass load(..., problem=problem)")
+    problem = solution.stated_problem()
     count = solution.summary.get("points") if points is None else points
-    return Estimator(solution.problem, solution.model, count, seed)(solution.theta)
+    return Estimator(problem, solution.model, count, seed)(solution.theta)
 
 
 def warn_if_unreliable(estimate: ErrorEstimate) -> None:

@@ -19,7 +19,7 @@ from jaxtyping import Array, Float
 
 from anagram import spectrum
 from anagram.batch import Batch, condition_batch, count_rows, row_scale
-from anagram.compound import Compound
+from anagram.compound import Compound, triangle_of
 from anagram.domains import PointRule, Tangent
 from anagram.tangent.space import CUTOFF
 
@@ -64,8 +64,7 @@ class TangentPoints:
     def modes(self, theta: Array, pool: Batch) -> tuple[Array, Array, Array]:
         """R, the orthonormal functions at all rows, and the coefficients of the gradient."""
         residual, features = self.compound.features(theta, pool)
-        found = spectrum.factorise("auto", self.compound, theta, pool)
-        assert isinstance(found, spectrum.Modes), "auto is never Cholesky"
+        found = spectrum.from_triangle(triangle_of(residual, features), residual.size)
         keep = found.sigma > jnp.maximum(CUTOFF * found.largest, found.floor)
         basis = jnp.where(keep, found.lift.T / jnp.where(keep, found.sigma, 1.0), 0.0)
         return residual, features @ basis, jnp.where(keep, found.projected, 0.0)
@@ -132,10 +131,15 @@ def draw(density: Float[np.ndarray, " points"], count: int, rng: np.random.Gener
 
 def spanning(vectors: Float[np.ndarray, "points modes"], count: int) -> np.ndarray:
     """Points by a QR factorisation with pivoting, at most as many as there are dimensions."""
+    return pivots(vectors)[: min(count, np.linalg.matrix_rank(vectors))]
+
+
+def pivots(vectors: Float[np.ndarray, "points modes"]) -> np.ndarray:
+    """All points, each the one that is worst explained by those before it."""
     from scipy.linalg import qr
 
     *_, order = qr(vectors.T, mode="r", pivoting=True)
-    return order[: min(count, np.linalg.matrix_rank(vectors))]
+    return order
 
 
 def matching(

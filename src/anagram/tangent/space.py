@@ -9,6 +9,7 @@ there, so that no array is larger than (points × P).
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -25,7 +26,7 @@ from anagram.condition import Condition, real_rows
 from anagram.errors import PointsWarning, ProblemError, SettingError
 from anagram.models import ParametricModel
 from anagram.models.parametric import ModelLike
-from anagram.problem import Problem, Unknown
+from anagram.problem import Problem
 
 CUTOFF = 1e-10  # of the largest singular value: modes below it are blurred by rounding when evaluated elsewhere
 FIELDS = "fields"
@@ -202,9 +203,10 @@ class TangentSpace:
 
 def regression(problem: Problem) -> Problem:
     """The unknown fields themselves as the only condition: (D, B)∘u = u."""
-    unknowns = {unknown.name: complex if unknown.is_complex else float for unknown in problem.unknowns}
-    names = tuple(unknowns)
-    condition = Condition(lambda **fields: tuple(fields[name] for name in names), equals=_zeros(problem.unknowns))
+    unknowns = _kinds(problem)
+    condition = Condition(
+        lambda **fields: tuple(fields[name] for name in unknowns), equals=tuple(0.0 for _ in unknowns)
+    )
     return Problem(problem.domain, {FIELDS: condition}, unknowns=unknowns, coefficients=None, name=problem.name)
 
 
@@ -217,8 +219,9 @@ def with_boundary_weight(problem: Problem, factor: float) -> Problem:
         key: replace(condition, weight=problem.weight(key) * (factor if problem.region(key).dimension < inner else 1.0))
         for key, condition in problem.conditions.items()
     }
-    unknowns = {unknown.name: complex if unknown.is_complex else float for unknown in problem.unknowns}
-    return Problem(problem.domain, conditions, unknowns=unknowns, coefficients=problem.coefficients, name=problem.name)
+    return Problem(
+        problem.domain, conditions, unknowns=_kinds(problem), coefficients=problem.coefficients, name=problem.name
+    )
 
 
 def _both_or_none(other: Any, y: Any) -> None:
@@ -226,13 +229,12 @@ def _both_or_none(other: Any, y: Any) -> None:
         raise ProblemError("a kernel between two sets of points is kernel(condition, x, other, y), other again a name")
 
 
-def _zeros(unknowns: tuple[Unknown, ...]) -> Any:
-    return tuple(0.0 for _ in unknowns)
+def _kinds(problem: Problem) -> dict[str, type]:
+    """The unknowns as `Problem` takes them."""
+    return {unknown.name: complex if unknown.is_complex else float for unknown in problem.unknowns}
 
 
 def _warn_few(rows: int, parameters: int) -> None:
-    import warnings
-
     warnings.warn(
         f"{rows} quadrature rows for {parameters} parameters: the Gram matrix cannot have full rank, and kernels are "
         "those of the points, not of the domain. Use more points.",
