@@ -48,7 +48,7 @@ def test_a_system_of_two_fields():
     solution = ag.solve(
         problem, ag.MLP(10), points=ag.GaussLegendre(60), steps=400, options={"sketch": 0}, progress=False
     )
-    assert solution.l2_error < 1e-6
+    assert solution.l2_error < 1e-7
     values = solution(x=np.array([0.5, 1.5]))
     assert_close(values["v"], np.cos([0.5, 1.5]), 1e-5)
     assert_close(solution["u"](1.0), np.sin(1.0), 1e-5)
@@ -68,16 +68,16 @@ def test_the_schroedinger_equation():
     )
     solution = ag.solve(
         problem,
-        ag.Polynomial(12),
-        points=ag.GaussLegendre(16),
+        ag.Polynomial(14),
+        points=ag.GaussLegendre(20),
         steps=1,
         progress=False,
         method="anagram",
         options={"cutoff": 1e-12},
     )
     assert np.iscomplexobj(solution(0.5, 1.0))
-    assert_close(solution(0.5, 1.0), np.exp(1j * (2 - 1)), 1e-6)
-    assert solution.l2_error < 1e-6
+    assert_close(solution(0.5, 1.0), np.exp(1j * (2 - 1)), 1e-7)
+    assert solution.l2_error < 1e-7
 
 
 def test_an_unknown_diffusivity_is_found_from_data_to_six_digits():

@@ -29,7 +29,7 @@ def test_looks_begin_at_the_start_and_end_at_the_end():
         assert len(chosen) == len(set(chosen)) <= runner.RECORDS
 
 
-@pytest.mark.parametrize("method", ["adam"])
+@pytest.mark.parametrize("method", ["adam", "gd"])
 def test_seeds_side_by_side_are_what_solve_gives_one_by_one(method, tmp_path):
     experiment = Experiment("laplace-2d", method, 6, (0, 1))
     results = run(experiment, tmp_path)

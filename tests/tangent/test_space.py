@@ -134,13 +134,13 @@ def test_on_the_square_it_tends_to_the_true_greens_function_as_the_model_grows(s
     )
     exact = true_green(x, y)
     errors = []
-    for degree in (5, 8, 12):
+    for degree in (6, 10, 14):
         model = ag.ParametricModel(problem.asked, ag.Polynomial(degree))
         space = TangentSpace(problem, model, points=ag.GaussLegendre(degree + 8), cutoff=1e-13)
         green = space.green(x, "equation", y[None])[:, 0]
         errors.append(np.linalg.norm(green - exact) / np.linalg.norm(exact))
     assert errors[0] < 0.3
-    assert errors[2] < 0.75 * errors[1] < 0.65 * errors[0]
+    assert errors[2] < 0.7 * errors[1] < 0.5 * errors[0]
 
 
 def test_the_tangent_space_of_the_fields_themselves(laplace):
