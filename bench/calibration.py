@@ -22,10 +22,11 @@ import numpy as np
 import anagram as ag
 from accuracy import numbers
 from anagram import catalogue
+from anagram.budget import Budget
 from anagram.defaults import complete
 from anagram.reproduce.runner import machine
-from anagram.run import Budget, Trainer
 from anagram.tangent.estimate import Estimator
+from anagram.trainer import Trainer
 
 HERE = Path(__file__).parent
 # Enough to see a method at work; the paper's own numbers of steps take hours on two cores.

@@ -15,9 +15,10 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 import anagram as ag
-from anagram import run, spectrum
+from anagram import budget, spectrum
 from anagram.compound import gram_of
 from anagram.report.figures import BLUE, GREEN, GREY, ORANGE, STYLE
+from anagram.trainer import Trainer
 
 GRID = {"visible": True, "which": "major", "color": "0.9", "lw": 0.6}
 
@@ -179,8 +180,8 @@ def cells(out):
     setting = ag.Setting(model=ag.MLP(16, 16, scale=2), points=2400)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        trainer = run.Trainer(problem, setting, 0)
-        solution = trainer.train(run.Budget(220))
+        trainer = Trainer(problem, setting, 0)
+        solution = trainer.train(budget.Budget(220))
     mesh = trainer.adaptive.meshes["equation"][0]
     low, high = mesh.low[mesh.leaves], mesh.high[mesh.leaves]
     place = lambda corner: np.stack([corner[:, 0], 2 * corner[:, 1] - 1], axis=1)  # noqa: E731
@@ -210,7 +211,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).parent.parent / "docs" / "figures")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    run.BLOCK_SECONDS = 0.02
+    budget.BLOCK_SECONDS = 0.02
     with mpl.rc_context(STYLE):
         for name in args.names:
             FIGURES[name](args.out)

@@ -42,6 +42,7 @@ def rules(problem: ag.Problem, way: str, parameters: int) -> dict[str, PointRule
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("problems", nargs="*", default=["laplace-2d", "heat"])
+    parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=list(WAYS))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=250)
     parser.add_argument("--results", type=Path, default=Path(__file__).parent / "results" / "points.jsonl")
@@ -54,7 +55,7 @@ def main() -> None:
         paper = catalogue.ENTRIES[name].paper.model
         model = ag.MLP(*paper.widths, activation=paper.activation)
         parameters = ag.ParametricModel(problem.asked, model).parameters
-        for way in WAYS:
+        for way in args.ways:
             runs = [
                 ag.solve(
                     problem,

@@ -4,7 +4,8 @@ import numpy as np
 
 import anagram as ag
 from anagram.adaptive import AdaptivePoints
-from anagram.run import Budget, Trainer
+from anagram.budget import Budget
+from anagram.trainer import Trainer
 from tolerances import assert_close
 
 

@@ -55,7 +55,8 @@ def test_solve_leaves_the_promised_files(anagram, tmp_path):
     (folder,) = (tmp_path / "runs").iterdir()
     assert folder.name.startswith("heat-")
     names = {p.name for p in folder.iterdir()}
-    assert names == {"solution.safetensors", "run.json", "metrics.jsonl", "convergence.png", "solution.png"}
+    pictures = {"convergence.png", "solution.png"}
+    assert names == {"solution.safetensors", "run.json", "metrics.jsonl", "checkpoint.safetensors"} | pictures
     summary = json.loads((tmp_path / "o" / "summary.json").read_text())
     assert set(summary) >= KEYS
     assert (summary["problem"], summary["method"], summary["seed"], summary["steps"]) == ("heat", "auto", 4, 3)
@@ -78,7 +79,7 @@ def test_parameters_of_the_problem_and_the_paper_setting(anagram, tmp_path):
     result = anagram("solve", "burgers", "--set", "nu=0.1", *QUICK, "--out", "b")
     assert result.exit_code == 0, result.output
     record = json.loads((tmp_path / "b" / "run.json").read_text())
-    assert record["origin"] == {"catalogue": "burgers", "parameters": {"nu": 0.1}}
+    assert record["origin"] == {"catalogue": "burgers", "parameters": {"nu": 0.1}, "paper": False}
     result = anagram("solve", "heat", "--paper", "--steps", "1", "--quiet", "--no-estimate", "--out", "p")
     assert result.exit_code == 0, result.output
     assert json.loads((tmp_path / "p" / "run.json").read_text())["summary"]["parameters"] == 257

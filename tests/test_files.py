@@ -82,6 +82,11 @@ def test_files_that_do_not_belong_together(quick_solution, heat, tmp_path):
     quick_solution.save(tmp_path)
     other = ag.solve(heat, ag.MLP(5), "anagram", points=ag.Grid(8), steps=1, progress=False).save(tmp_path / "other")
     (other / "solution.safetensors").replace(tmp_path / "solution.safetensors")
+    with pytest.raises(ag.FileError, match="not the file that 'run.json' belongs to"):
+        ag.load(tmp_path)
+    record = json.loads((tmp_path / "run.json").read_text())
+    del record["sha256"]  # as the first format had none
+    (tmp_path / "run.json").write_text(json.dumps(record | {"format": 1}))
     with pytest.raises(ag.FileError, match="its model has 33 parameters, 'solution.safetensors' holds 21"):
         ag.load(tmp_path)
 

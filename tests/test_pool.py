@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import anagram as ag
+from anagram.budget import BLOCK, Budget
 from anagram.history import History
 from anagram.methods import Method, Spring, State
 from anagram.pool import Pool, RedrawnPoints, batch_of, draw_repeatedly
-from anagram.run import BLOCK, Budget, Trainer
+from anagram.trainer import Trainer
 from tolerances import assert_close
 
 SQUARE = ag.Box(x=(0, 1), y=(0, 2))
@@ -125,10 +126,10 @@ class Looking(Method):
 
 def test_every_step_sees_its_own_points_and_nothing_is_traced_again(monkeypatch):
     points = {"equation": ag.Uniform(7), "walls": ag.Uniform(12)}
-    monkeypatch.setattr("anagram.run.BLOCK_SECONDS", 0.002)  # blocks of many lengths
+    monkeypatch.setattr("anagram.budget.BLOCK_SECONDS", 0.002)  # blocks of many lengths
     trainer = Trainer(problem(), ag.Setting(model=ag.MLP(4), method=Looking(), points=points), 3)
     traced = Looking.traces
-    monkeypatch.setattr(Trainer, "_record", lambda self, info: {"validation_loss": 1.0, "seconds_per_step": 1e-4})
+    monkeypatch.setattr(Trainer, "_look", lambda self, info: None)
     while trainer.history.count < 2 * BLOCK + 10:
         trainer._advance(37)
     assert Looking.traces == traced
@@ -148,7 +149,7 @@ class LookingOnly(Looking):
 
 def test_points_are_redrawn_when_due_whatever_the_blocks(monkeypatch):
     points = {"equation": ag.Redrawn(ag.Sobol(7), every=3), "walls": ag.Redrawn(ag.Uniform(12), every=5)}
-    monkeypatch.setattr(Trainer, "_record", lambda self, info: {"validation_loss": 1.0, "seconds_per_step": 1e-4})
+    monkeypatch.setattr(Trainer, "_look", lambda self, info: None)
     seen = []
     for length in (37, 2):
         trainer = Trainer(problem(), ag.Setting(model=ag.MLP(4), method=LookingOnly(), points=points), 3)
@@ -216,7 +217,7 @@ def test_runs_repeat_exactly_however_they_fall_into_blocks(monkeypatch):
     first, again, other = solve(), solve(), solve(seed=1)
     assert_close(again.theta, first.theta, 0.0)
     assert np.abs(other.theta - first.theta).max() > 1e-3
-    monkeypatch.setattr("anagram.run.BLOCK_SECONDS", 1e-9)
+    monkeypatch.setattr("anagram.budget.BLOCK_SECONDS", 1e-9)
     short = solve(steps=70)
     assert len(short.history.blocks) == 71
     for key in ("loss", "fitted_loss", "step_length"):
@@ -274,20 +275,25 @@ def noisy_history(trend, steps, seed=0):
     return history
 
 
+def waited(history, patience):
+    best = min(history.blocks, key=lambda block: block["validation_loss"])
+    return history.waited_in_vain(patience, 1e-9, noisy=True, best_at=best["step"])
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_slow_progress_under_noise_is_progress(seed):
     for steps in (200, 333, 800, 3000):
         for trend in (lambda k: 1 / (1 + k / 50), lambda k: np.exp(-k / 700)):
-            assert noisy_history(trend, steps, seed).waited_in_vain(100, 1e-9, noisy=True) is None
+            assert waited(noisy_history(trend, steps, seed), 100) is None
 
 
 def test_no_progress_under_noise_is_seen():
     flat = lambda k: 1e-3 + np.exp(-k / 20.0)
-    waits = [noisy_history(flat, steps, 1).waited_in_vain(100, 1e-9, noisy=True) for steps in range(400, 2000, 16)]
+    waits = [waited(noisy_history(flat, steps, 1), 100) for steps in range(400, 2000, 16)]
     assert any(w is not None and w >= 100 for w in waits)
     rising = noisy_history(lambda k: 1 + k / 100, 300)
-    assert rising.waited_in_vain(100, 1e-9, noisy=True) == 100
-    assert rising.waited_in_vain(200, 1e-9, noisy=True) is None  # too early to say
+    assert waited(rising, 100) == 100
+    assert waited(rising, 200) is None  # too early to say
 
 
 def test_a_run_that_stands_still_stops():

@@ -7,22 +7,11 @@ import numpy as np
 import pytest
 
 import anagram as ag
+from anagram.budget import Budget
 from anagram.methods import Method, State
-from anagram.run import Budget, Trainer
+from anagram.trainer import Trainer
+from problems import LINE, parabola
 from tolerances import assert_close
-
-LINE = ag.Box(x=(0, 1))
-
-
-def parabola(**more):
-    """u'' = 2, u(0) = u(1) = 0."""
-    return ag.Problem(
-        LINE,
-        equation=ag.Condition(lambda u: u.d("x", "x"), equals=2.0),
-        ends=ag.Condition(lambda u: u, on=LINE.faces("x")),
-        solution=lambda x: x * (x - 1),
-        **more,
-    )
 
 
 def run(problem, model=None, **options):
@@ -150,7 +139,7 @@ def test_runs_repeat_exactly_and_seeds_differ():
 
 def test_blocks_do_not_change_the_numbers(monkeypatch):
     long = run(parabola())
-    monkeypatch.setattr("anagram.run.BLOCK_SECONDS", 1e-9)
+    monkeypatch.setattr("anagram.budget.BLOCK_SECONDS", 1e-9)
     short = run(parabola())
     assert len(short.history.blocks) == 21
     assert_close(long.theta, short.theta, 0.0)

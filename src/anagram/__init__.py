@@ -30,6 +30,7 @@ from anagram.errors import (  # noqa: E402
     MissingError,
     PointsWarning,
     ProblemError,
+    RunWarning,
     SettingError,
 )
 from anagram.fields import Field, divergence, gradient, laplacian  # noqa: E402
@@ -37,7 +38,8 @@ from anagram.files import load  # noqa: E402
 from anagram.methods import Amstramgram, Anagram, Auto, Spring  # noqa: E402
 from anagram.models import MLP, Fourier, ParametricModel, Polynomial  # noqa: E402
 from anagram.problem import Problem  # noqa: E402
-from anagram.run import solve  # noqa: E402
+from anagram.repeat import repeat  # noqa: E402
+from anagram.run import resume, solve  # noqa: E402
 from anagram.setting import Setting  # noqa: E402
 from anagram.solution import Solution  # noqa: E402
 from anagram.tangent import TangentSpace  # noqa: E402
@@ -69,6 +71,7 @@ __all__ = [
     "Problem",
     "ProblemError",
     "Redrawn",
+    "RunWarning",
     "Setting",
     "SettingError",
     "Sobol",
@@ -83,6 +86,8 @@ __all__ = [
     "interop",
     "laplacian",
     "load",
+    "repeat",
+    "resume",
     "sample",
     "solve",
 ]

@@ -25,5 +25,9 @@ class PointsWarning(UserWarning):
     """The batch is too small for the model: the loss may vanish on the points and nowhere else."""
 
 
+class RunWarning(UserWarning):
+    """A run goes on although something is amiss: a checkpoint cannot be written, or versions have changed."""
+
+
 class EstimateWarning(UserWarning):
     """The error was estimated, but not in a way that can be relied on."""

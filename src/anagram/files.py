@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -14,14 +15,18 @@ from typing import Any
 import jax
 import numpy as np
 
+from anagram.configuration import model_from_json, model_to_json
 from anagram.domains import Box
+from anagram.environment import physical_memory
 from anagram.errors import AnagramError, FileError, SettingError
 from anagram.history import History
-from anagram.models import ModelSpec, ParametricModel, count_parameters, spec_from_json, spec_to_json
+from anagram.models import ParametricModel, count_parameters
 from anagram.problem import Problem, Unknown, Unknowns
 from anagram.solution import Solution
 
-FORMAT = 1
+FORMAT = 2
+READABLE = (1, 2)
+STATUS = ("running", "interrupted", "failed", "finished")
 ARRAYS, RECORD, METRICS = "solution.safetensors", "run.json", "metrics.jsonl"
 _STEP = "steps."
 SUMMARY_KEYS = ("problem", "method", "seed", "steps", "loss", "validation_loss", "l2_error", "stopped_because")
@@ -52,10 +57,25 @@ def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
         temporary.replace(path)
+        _flush_folder(path.parent)
     except OSError as error:
         raise FileError(f"cannot write '{path}': {error.strerror or error}") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make a rename last through a loss of power, where the system can."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        pass
+    finally:
+        os.close(descriptor)
 
 
 def save(solution: Solution, folder: str | Path) -> Path:
@@ -63,14 +83,33 @@ def save(solution: Solution, folder: str | Path) -> Path:
     from safetensors.numpy import save as to_bytes
 
     path = prepare_folder(folder)
-    _refuse_foreign(path / RECORD)
-    steps = {_STEP + k: np.ascontiguousarray(_storable(v)) for k, v in solution.history.steps.items()}
+    refuse_foreign(path / RECORD)
+    steps = {_STEP + k: np.ascontiguousarray(v) for k, v in solution.history.steps.items()}
     arrays = {"theta": np.ascontiguousarray(solution.theta), **steps}
-    write_atomically(path / ARRAYS, lambda p: p.write_bytes(to_bytes(arrays)))
-    lines = "".join(json_text(b, indent=None) + "\n" for b in solution.history.blocks)
-    write_atomically(path / METRICS, lambda p: p.write_text(lines, encoding="utf-8"))
-    write_atomically(path / RECORD, lambda p: p.write_text(json_text(_record(solution)), encoding="utf-8"))
+    data = to_bytes(arrays)
+    record = {**_record(solution), "sha256": hashlib.sha256(data).hexdigest()}
+    write_atomically(path / ARRAYS, lambda p: p.write_bytes(data))
+    write_metrics(path, solution.history)
+    write_record(path, record)
     return path
+
+
+def write_metrics(path: Path, history: History) -> None:
+    """One line of JSON for every block."""
+    lines = "".join(json_text(block, indent=None) + "\n" for block in history.blocks)
+    write_atomically(path / METRICS, lambda p: p.write_text(lines, encoding="utf-8"))
+
+
+def write_record(path: Path, record: dict[str, Any]) -> None:
+    """``run.json``: what a run is, and how it ended."""
+    write_atomically(path / RECORD, lambda p: p.write_text(json_text(record), encoding="utf-8"))
+
+
+def status_of(solution: Solution) -> str:
+    """How a run ended, in one word."""
+    if solution.failed:
+        return "failed"
+    return "interrupted" if solution.stopped_because == "interrupted" else "finished"
 
 
 def load(folder: str | Path, problem: Problem | None = None, model: Any = None) -> Solution:
@@ -85,16 +124,18 @@ def load(folder: str | Path, problem: Problem | None = None, model: Any = None) 
     path = Path(folder)
     if path.is_file():
         raise FileError(f"'{path}' is a file: give the folder that a run or Solution.save wrote")
-    record = _read_record(path / RECORD)
-    arrays = _read_arrays(path / ARRAYS)
+    record = read_record(path)
+    if record.get("summary") is None and record.get("status") == "running":
+        raise FileError(f"the run in '{path}' has not ended: go on with it, anagram.resume('{path}')")
+    arrays = _read_arrays(path / ARRAYS, record.get("sha256"))
     theta = arrays.pop("theta", np.zeros(0))
     try:
         asked = _asked_from(record["unknowns"])
-        spec = model if model is not None else _spec_from(record["model"])
+        spec = model if model is not None else model_from_json(record["model"])
         _check_size(spec, asked, theta)
         parametric = ParametricModel(asked, spec, 0)
         summary = _summary_from(record["summary"])
-        given, problem = problem, problem or _from_catalogue(record.get("origin") or {})
+        given, problem = problem, problem or problem_of_catalogue(record.get("origin") or {})
     except AnagramError as error:
         raise FileError(f"'{path / RECORD}' does not describe a solution: {error}") from error
     except (KeyError, TypeError, ValueError, AttributeError, MemoryError, OverflowError) as error:
@@ -106,7 +147,8 @@ def load(folder: str | Path, problem: Problem | None = None, model: Any = None) 
             f"'{path / ARRAYS}' does not fit the model of '{RECORD}', which has {parametric.parameters} parameters"
         )
     steps = {k.removeprefix(_STEP): v for k, v in arrays.items() if k.startswith(_STEP)}
-    return Solution(problem, parametric, theta, History(steps, _read_metrics(path / METRICS)), summary)
+    history = History(steps, _read_metrics(path / METRICS))
+    return Solution(problem, parametric, theta, history, summary, record.get("configuration"))
 
 
 def json_text(data: Any, indent: int | None = 2) -> str:
@@ -126,47 +168,35 @@ def _plain(data: Any) -> Any:
     return data if isinstance(data, bool | int | float | str | None) else repr(data)
 
 
-def _storable(values: np.ndarray) -> np.ndarray:
-    return values.astype(np.uint8) if values.dtype == bool else values
-
-
 def _record(solution: Solution) -> dict[str, Any]:
-    asked = solution.model.asked
-    problem = solution.problem
     return {
         "format": FORMAT,
+        "status": status_of(solution),
         "summary": solution.summary,
+        **description(solution.model, solution.problem),
+        "configuration": solution.configuration,
+    }
+
+
+def description(model: ParametricModel, problem: Problem | None) -> dict[str, Any]:
+    """What ``run.json`` says of a model, its problem and the programs at work."""
+    asked = model.asked
+    return {
         "unknowns": {
             "axes": {axis: list(interval) for axis, interval in asked.domain.intervals.items()},
             "fields": {u.name: "complex" if u.is_complex else "real" for u in asked.unknowns},
             "coefficients": dict(asked.coefficients),
         },
-        "model": _model_record(solution.model.spec),
+        "model": model_to_json(model.spec),
         "origin": problem.origin if problem is not None else {},
         "conditions": {k: {"on": repr(problem.region(k)), "weight": problem.weight(k)} for k in problem.conditions}
         if problem
         else {},
-        "versions": _versions(),
+        "versions": versions(),
     }
 
 
-def _model_record(spec: Any) -> dict[str, Any]:
-    if isinstance(spec, ModelSpec):
-        return spec_to_json(spec)
-    if isinstance(spec, dict) and all(isinstance(s, ModelSpec) for s in spec.values()):
-        return {"kind": "by-unknown", "models": {name: spec_to_json(s) for name, s in spec.items()}}
-    return {"kind": "custom", "class": type(spec).__qualname__}
-
-
-def _spec_from(data: dict[str, Any]) -> Any:
-    if data.get("kind") == "custom":
-        raise SettingError(f"its model is a module of your own ({data.get('class')}): pass load(..., model=module)")
-    if data.get("kind") == "by-unknown":
-        return {str(name): spec_from_json(spec) for name, spec in data["models"].items()}
-    return spec_from_json(data)
-
-
-def _refuse_foreign(record: Path) -> None:
+def refuse_foreign(record: Path) -> None:
     """A run may replace a run; a file that is something else is not ours to overwrite."""
     if record.exists():
         try:
@@ -198,44 +228,62 @@ def _asked_from(data: dict[str, Any]) -> Unknowns:
     return Unknowns(domain, unknowns, {str(k): float(v) for k, v in data["coefficients"].items()})
 
 
-def _from_catalogue(origin: dict[str, Any]) -> Problem | None:
+def problem_of_catalogue(origin: dict[str, Any]) -> Problem | None:
+    """The problem of the catalogue that a record names, if it names one."""
     from anagram import catalogue
 
     if origin.get("catalogue") not in catalogue.ENTRIES:
         return None
-    return catalogue.problem(origin["catalogue"], **origin.get("parameters", {}))
+    return catalogue.problem(origin["catalogue"], bool(origin.get("paper", False)), **origin.get("parameters", {}))
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """The programs and the device that numbers depend on."""
     from importlib.metadata import version
+
+    import anagram
 
     packages = ("jax", "jaxlib", "equinox", "numpy", "scipy")
     device = jax.devices()[0]
     return {
+        "anagram": anagram.__version__,
         "python": platform.python_version(),
         "device": f"{device.platform} {device.device_kind}",
         **{name: version(name) for name in packages},
     }
 
 
-def _read_record(path: Path) -> dict[str, Any]:
+def read_record(folder: Path) -> dict[str, Any]:
+    """``run.json`` of a folder."""
+    path = folder / RECORD
     try:
         record = json.loads(_text(path))
     except FileNotFoundError:
         raise FileError(f"there is no solution in '{path.parent}': '{path.name}' is missing") from None
     except (OSError, ValueError, RecursionError) as error:
         raise FileError(f"cannot read '{path}': {error}") from error
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise FileError(f"'{path}' is not a run record of format {FORMAT}")
+    if not isinstance(record, dict) or record.get("format") not in READABLE:
+        raise FileError(
+            f"'{path}' is not a run record of a format this version reads ({READABLE[0]} to {READABLE[-1]})"
+        )
     return record
 
 
-def _read_arrays(path: Path) -> dict[str, np.ndarray]:
+def _read_arrays(path: Path, digest: Any) -> dict[str, np.ndarray]:
+    """The arrays of a solution; no more memory is taken than the file is long."""
     from safetensors import SafetensorError
-    from safetensors.numpy import load_file
+    from safetensors.numpy import load
 
     try:
-        return load_file(path)
+        size, memory = path.stat().st_size, physical_memory()
+        if memory is not None and size > memory // 4:
+            raise ValueError(f"{size} bytes are more than a run writes")
+        data = path.read_bytes()
+        if digest is not None and hashlib.sha256(data).hexdigest() != digest:
+            raise ValueError(
+                f"it is not the file that '{RECORD}' belongs to; if a run was stopped while it saved, resume it"
+            )
+        return load(data)
     except FileNotFoundError:
         raise FileError(f"there is no solution in '{path.parent}': '{path.name}' is missing") from None
     except (SafetensorError, OSError, ValueError) as error:

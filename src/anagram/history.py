@@ -44,13 +44,13 @@ class History:
         """One quantity of the block records, NaN where it is unknown."""
         return np.array([np.nan if b.get(key) is None else b[key] for b in self.blocks], dtype=float)
 
-    def waited_in_vain(self, patience: int, least_progress: float, noisy: bool) -> int | None:
+    def waited_in_vain(self, patience: int, least_progress: float, *, noisy: bool, best_at: int) -> int | None:
         """For how many steps there was no progress, or None while there is some.
 
         The loss on the same points is compared with itself `patience` steps ago. Where the loss may rise, because
         points change or the method lets it (`noisy`), the median of the last steps is compared with that of as many
-        before, and the least loss on fresh points must be older than them; their number grows with the run, so that
-        slow progress is told from none.
+        before, and the least loss on fresh points, seen at the step `best_at`, must be older than them; their number
+        grows with the run, so that slow progress is told from none.
         """
         losses = self.steps.get("loss", np.zeros(0))
         if not noisy:
@@ -63,8 +63,7 @@ class History:
         if len(losses) < 2 * window:
             return None
         last, before = np.median(losses[-window:]), np.median(losses[-2 * window : -window])
-        best = self.blocks[int(np.argmin(self.column("validation_loss")))]["step"]
-        return window if last > (1 - least_progress) * before and best <= len(losses) - window else None
+        return window if last > (1 - least_progress) * before and best_at <= len(losses) - window else None
 
     @property
     def count(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import sys
 import traceback
@@ -15,7 +16,7 @@ from anagram.problem import Problem
 
 def find_problem(target: str, paper: bool, parameters: dict[str, Any]) -> Problem:
     """``heat``, ``my_file.py`` or ``my_file.py:name``."""
-    path, _, attribute = target.rpartition(":") if ".py:" in target else (target, "", "")
+    path, attribute = _file_and_name(target)
     if path.endswith(".py"):
         if paper:
             raise SettingError("--paper goes with problems of the catalogue; a file has no setting of the paper")
@@ -30,9 +31,56 @@ def problem_parameters(target: str) -> dict[str, Any]:
     return catalogue.ENTRIES[target].parameters if target in catalogue.ENTRIES else {}
 
 
-def _from_file(path: Path, attribute: str) -> Problem:
+def problem_again(target: str, origin: Any, folder: Path) -> Problem:
+    """The problem that a run was begun with, from the catalogue or a file the user names; any other is refused."""
+    _refuse_other(target, origin, folder)
+    if "file" not in origin:
+        return find_problem(target, bool(origin.get("paper")), origin.get("parameters") or {})
+    problem = _from_file(Path(_file_and_name(target)[0]), str(origin.get("problem")))
+    problem.name = str(origin.get("name"))
+    problem.origin = origin
+    return problem
+
+
+def _refuse_other(target: str, origin: Any, folder: Path) -> None:
+    origin = origin if isinstance(origin, dict) else {}
+    path, attribute = _file_and_name(target)
+    if "file" not in origin:
+        if target != origin.get("catalogue"):
+            begun = origin.get("catalogue") or "a problem of your own, stated in Python"
+            raise SettingError(f"the run in '{folder}' solves {begun}, not {target}")
+        return
+    if not path.endswith(".py"):
+        raise SettingError(f"the run in '{folder}' solves the problem of a file, {folder / 'problem.py'}, not {target}")
+    if digest_of(read_source(Path(path))) != origin.get("sha256") or attribute not in ("", origin.get("problem")):
+        raise SettingError(
+            f"'{target}' is not the problem that the run in '{folder}' was begun with; its copy is "
+            f"{folder / 'problem.py'}:{origin.get('problem')}"
+        )
+
+
+def read_source(path: Path) -> str:
+    """The text of a Python file."""
     if not path.is_file():
         raise SettingError(f"there is no file '{path}'")
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingError(f"'{path}' cannot be read as a Python file: {error}") from error
+
+
+def digest_of(source: str) -> str:
+    """What tells a text from others."""
+    return hashlib.sha256(source.encode()).hexdigest()
+
+
+def _file_and_name(target: str) -> tuple[str, str]:
+    path, _, attribute = target.rpartition(":") if ".py:" in target else (target, "", "")
+    return path, attribute
+
+
+def _from_file(path: Path, attribute: str) -> Problem:
+    source = read_source(path)
     spec = importlib.util.spec_from_file_location(f"anagram_problem_{path.stem}", path.resolve())
     if spec is None or spec.loader is None:
         raise SettingError(f"'{path}' cannot be read as a Python file")
@@ -58,4 +106,6 @@ def _from_file(path: Path, attribute: str) -> Problem:
     problem = found[name]
     if problem.name == "problem":
         problem.name = path.stem
+    problem.source = source
+    problem.origin = {"file": path.name, "problem": name, "name": problem.name, "sha256": digest_of(source)}
     return problem

@@ -86,6 +86,7 @@ class Problem:
         self.name = str(name)
         self.setting = setting
         self.origin: dict[str, Any] = {}
+        self.source: str | None = None  # of the file that states it, if it was read from one
         self.compiled: dict[str, Any] = {}
         self.conditions = _gather((*groups, conditions))
         for key, condition in self.conditions.items():

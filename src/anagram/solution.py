@@ -43,12 +43,15 @@ class Solution:
         theta: np.ndarray,
         history: History,
         summary: dict[str, Any],
+        configuration: dict[str, Any] | None = None,
     ) -> None:
         self.problem = problem
         self.model = model
         self.theta = theta
         self.history = history
         self.summary = summary
+        self.configuration = configuration
+        self.folder: Path | None = None  # where it was saved, if it was
 
     # -- what is known about it -----------------------------------------------------------------------
     @property
@@ -248,6 +251,39 @@ class Solution:
         from anagram.report.figures import convergence_figure
 
         return convergence_figure(self, path)
+
+    # -- elsewhere ------------------------------------------------------------------------------------
+    def to_numpy(self, grid: Any, operators: Any = None, *, at: Any = None) -> dict[str, Any]:
+        """Coordinates by axis and values by name on a tensor grid; see `anagram.export.grid_values`."""
+        from anagram.export import to_numpy
+
+        return to_numpy(self, grid, operators, at=at)
+
+    def to_xarray(self, grid: Any, operators: Any = None, *, at: Any = None) -> Any:
+        """An `xarray.Dataset` on a tensor grid (extra ``xarray``)."""
+        from anagram.export import to_xarray
+
+        return to_xarray(self, grid, operators, at=at)
+
+    def to_netcdf(self, path: str | Path, grid: Any, operators: Any = None, *, at: Any = None) -> Path:
+        """Write a NetCDF file (extra ``netcdf``)."""
+        from anagram.export import to_netcdf
+
+        return to_netcdf(self, path, grid, operators, at=at)
+
+    def to_vtk(
+        self, path: str | Path, grid: Any, operators: Any = None, *, at: Any = None, time: str | None = "t"
+    ) -> Path:
+        """Write a file for ParaView, or a series of them over time; returns the one to open."""
+        from anagram.export import to_vtk
+
+        return to_vtk(self, path, grid, operators, at=at, time=time)
+
+    def as_function(self, *, with_parameters: bool = False) -> Any:
+        """The solution as a pure function of JAX, or the pair of a function of (θ, coordinates...) and θ."""
+        from anagram.export import as_function
+
+        return as_function(self, with_parameters=with_parameters)
 
     def save(self, folder: str | Path) -> Path:
         """Write ``solution.safetensors``, ``run.json`` and ``metrics.jsonl`` into a folder, for `anagram.load`."""

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import anagram as ag
+from anagram.budget import Budget
 from anagram.report.progress import Progress, describe
-from anagram.run import Budget
 
 
 def panels(figure):

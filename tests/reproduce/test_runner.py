@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 import anagram as ag
+from anagram.interrupts import Interrupts
 from anagram.reproduce import command, runner
 from anagram.reproduce.plan import Experiment
 from anagram.reproduce.results import QUANTITIES, Results
 from anagram.reproduce.runner import Group, Prepared, looks, run_experiment
-from anagram.run import Interrupts
 from tolerances import assert_close
 
 ADAM = Experiment("laplace-2d", "adam", 12, (0, 1))

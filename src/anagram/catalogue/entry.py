@@ -41,5 +41,5 @@ class Entry:
         problem.setting = self.paper if paper else None
         if paper:  # where all conditions count the same
             problem.conditions = {k: replace(c, weight=c.weight or 1.0) for k, c in problem.conditions.items()}
-        problem.origin = {"catalogue": self.name, "parameters": {**self.parameters, **parameters}}
+        problem.origin = {"catalogue": self.name, "parameters": {**self.parameters, **parameters}, "paper": paper}
         return problem

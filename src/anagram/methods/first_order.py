@@ -177,6 +177,16 @@ class AdamLbfgs(FirstOrder):
         self.first, self.second = Adam(rate, drops=()), Lbfgs(remembered)
 
     @property
+    def rate(self) -> float:
+        """The learning rate of Adam."""
+        return self.first.rate
+
+    @property
+    def remembered(self) -> int:
+        """How many pairs L-BFGS keeps."""
+        return self.second.remembered
+
+    @property
     def may_rise(self) -> bool:
         return True
 

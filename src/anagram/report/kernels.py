@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from anagram.domains import Box
 from anagram.errors import SettingError
+from anagram.problem import Problem
 from anagram.report.figures import BLUE, GREY, STYLE, finish, shown_axes
 from anagram.tangent import TangentSpace
 
@@ -38,8 +39,8 @@ def kernel_values(space: TangentSpace, kind: str, x: np.ndarray, centres: np.nda
     """
     if kind not in KINDS:
         raise SettingError(f"there is no kernel '{kind}'; choose from {', '.join(KINDS)}")
-    condition = inner_condition(space)
-    components = len(space.problem.components[condition]) + sum(space.problem.components[condition])
+    condition = inner_condition(space.problem)
+    components = _components(space.problem, condition)
     if kind == "green":
         unknowns = sum(u.components for u in space.problem.unknowns)
         return space.green(x, condition, centres)[::unknowns, ::components]
@@ -47,12 +48,27 @@ def kernel_values(space: TangentSpace, kind: str, x: np.ndarray, centres: np.nda
     return function(condition, x, condition, centres)[::components, ::components]
 
 
-def inner_condition(space: TangentSpace) -> str:
+def _components(problem: Problem, condition: str) -> int:
+    return len(problem.components[condition]) + sum(problem.components[condition])
+
+
+def inner_condition(problem: Problem) -> str:
     """The condition whose points fill the domain."""
-    for key in space.problem.conditions:
-        if space.problem.region(key).dimension == space.problem.domain.dimension:
+    for key in problem.conditions:
+        if problem.region(key).dimension == problem.domain.dimension:
             return key
     raise SettingError("no condition holds inside the domain: there is no kernel to show")
+
+
+def what_is_shown(problem: Problem, kind: str) -> str:
+    """Which part of a system a picture has; nothing for one equation and one unknown."""
+    condition = inner_condition(problem)
+    parts = []
+    if kind == "green" and sum(u.components for u in problem.unknowns) > 1:
+        parts.append(f"of {problem.unknowns[0].name}")
+    if _components(problem, condition) > 1:
+        parts.append(f"first component of {condition}")
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def spread(domain: Box, x: np.ndarray, centres: np.ndarray, values: np.ndarray) -> np.ndarray:

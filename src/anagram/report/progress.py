@@ -11,8 +11,8 @@ from rich.progress import BarColumn, TaskID, TextColumn
 from rich.progress import Progress as RichProgress
 
 if TYPE_CHECKING:
+    from anagram.budget import Budget
     from anagram.problem import Problem
-    from anagram.run import Budget
 
 LINE_SECONDS = 2.0
 

@@ -12,10 +12,10 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from anagram.errors import SettingError
 from anagram.files import prepare_folder, write_atomically
+from anagram.interrupts import Interrupts
 from anagram.reproduce.plan import METHODS, PROBLEMS, Experiment, plan
 from anagram.reproduce.results import Results, all_results
 from anagram.reproduce.runner import run_experiment
-from anagram.run import Interrupts
 
 LINE_SECONDS = 20.0
 

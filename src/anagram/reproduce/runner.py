@@ -18,19 +18,21 @@ import jax.numpy as jnp
 import numpy as np
 
 from anagram.batch import Batch, sample
+from anagram.budget import Budget
 from anagram.compound import Compound
 from anagram.defaults import complete
 from anagram.environment import has_accelerator
 from anagram.errors import FileError, PointsWarning
 from anagram.files import write_atomically
+from anagram.interrupts import Interrupts
 from anagram.methods import Method
 from anagram.models import ParametricModel
 from anagram.problem import Problem
 from anagram.reproduce.evaluation import WITHOUT_HALF, Evaluation, Measured
 from anagram.reproduce.plan import Experiment
 from anagram.reproduce.results import QUANTITIES, Results, Run
-from anagram.run import Budget, Interrupts, Trainer
 from anagram.setting import Setting
+from anagram.trainer import Trainer
 
 RECORDS = 60  # looks at a run, more of them at its beginning
 BLOCK_SECONDS = 5.0

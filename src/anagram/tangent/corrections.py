@@ -59,6 +59,8 @@ def corrections(space: TangentSpace, batch: Batch, cutoff: float = EMPIRICAL_CUT
 
     Rows count once, whatever their weights: the span of NNTK(·, x_i) does not depend on them.
     """
+    if not isinstance(batch, dict):
+        raise SettingError(f"the points are a batch, as from anagram.sample(problem), not {type(batch).__name__}")
     gradient, features = jax.jit(space.compound.features)(space.theta, unweighted(batch))
     metric = Metric(jnp.asarray(space.basis), jnp.asarray(space.coefficients))
     pseudo_inverse, of_metric = metric_correction(metric, features, cutoff)
@@ -114,6 +116,8 @@ def spanning_points(space: TangentSpace, candidates: Batch | None = None, count:
     pool = space.batch if candidates is None else candidates
     basis = np.concatenate([space.modes(key, part.x) for key, part in pool.items()])
     wanted = space.dimension if count is None else count
+    if isinstance(wanted, bool) or not isinstance(wanted, int | np.integer):
+        raise SettingError(f"the number of points is a whole number, not {wanted!r}")
     if not 1 <= wanted <= len(basis):
         raise SettingError(f"cannot choose {wanted} points out of {len(basis)} candidates: give more candidates")
     return rows_of(pool, pivots(basis)[:wanted])

@@ -180,6 +180,8 @@ class TangentSpace:
         x = np.asarray(x, dtype=float)
         if x.ndim != 2 or x.shape[1] != len(axes):
             raise ProblemError(f"points are an array (n, {len(axes)}) with columns {', '.join(axes)}, not {x.shape}")
+        if not np.all(np.isfinite(x)):
+            raise ProblemError("some coordinates of the points are not finite numbers")
         normal = self.problem.region(key).normal_at(x) if key in self.problem.conditions else None
         rows = self._compiled(key)(self.theta, jnp.asarray(x), None if normal is None else jnp.asarray(normal))
         return np.asarray(rows).reshape(-1, self.theta.size)

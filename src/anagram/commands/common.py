@@ -1,0 +1,92 @@
+"""What the commands share: where they print, how they say what is wrong, how they read their options."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+out = Console(soft_wrap=True)
+err = Console(stderr=True, soft_wrap=True)
+
+WRONG_INPUT, NUMERICAL_FAILURE = 2, 3
+
+Target = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME_OR_FILE.py[:problem]", help="A problem of the catalogue, or a Python file that states one."
+    ),
+]
+
+
+@contextmanager
+def wrong_input() -> Iterator[None]:
+    """What this package refuses is said in one line, and has an exit status of its own."""
+    from anagram.errors import AnagramError
+
+    try:
+        yield
+    except AnagramError as error:
+        err.print(f"[bold red]error:[/] {escape(str(error))}")
+        raise typer.Exit(WRONG_INPUT) from None
+
+
+def read_names(text: str) -> list[str]:
+    """`a, b` as a list."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def read_seeds(text: str) -> list[int]:
+    """`10`, `3:7` or `0,4,5`."""
+    from anagram.errors import SettingError
+
+    try:
+        if ":" in text:
+            first, last = (int(part) for part in text.split(":"))
+            seeds = list(range(first, last))
+        elif "," in text:
+            seeds = [int(part) for part in text.split(",")]
+        else:
+            seeds = list(range(int(text)))
+    except ValueError:
+        raise SettingError(f"--seeds needs a number of seeds, a range 3:7 or a list 0,4,5, not '{text}'") from None
+    if not seeds or min(seeds) < 0:
+        raise SettingError(f"--seeds {text} names no seeds, or negative ones")
+    return seeds
+
+
+def read_key_value(text: str) -> tuple[str, Any]:
+    """`key=value`, the value as Python would read it, or a word."""
+    from anagram.errors import SettingError
+
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise SettingError(f"--set needs key=value, not '{text}'")
+    value = value.strip()
+    if "," in value and not value.startswith(("(", "[")):
+        value = f"({value})"
+    try:
+        read = ast.literal_eval({"true": "True", "false": "False"}.get(value.lower(), value))
+    except (ValueError, SyntaxError):
+        read = value
+    whole = isinstance(read, float) and read.is_integer() and "." not in value  # 1e3 is a thousand
+    return key.strip(), int(read) if whole else read
+
+
+def show_warning(message: Any, category: Any, *_: Any, **__: Any) -> None:
+    """Warnings of this package in one line; others are for developers."""
+    from anagram.errors import PointsWarning, RunWarning
+
+    if issubclass(category, PointsWarning | RunWarning):
+        err.print(f"[bold yellow]warning:[/] {escape(str(message))}")
+
+
+def escape(text: str) -> str:
+    """Brackets in a text are no markup."""
+    from rich.markup import escape
+
+    return escape(text)

@@ -1,0 +1,91 @@
+"""Doing a run again from its record, and saying whether it came to the same numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from anagram import checkpoint
+from anagram.configuration import Configuration
+from anagram.errors import FileError
+from anagram.files import load, read_record, versions
+from anagram.problem import Problem
+from anagram.run import begin, problem_of_record, read_configuration
+from anagram.snapshot import START
+from anagram.solution import Solution
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How far two runs agree."""
+
+    identical: bool
+    first_difference: int | None  # the first step whose losses differ
+    largest: float  # difference of the parameters, relative to the largest of them
+    losses: tuple[float, float]
+    errors: tuple[float | None, float | None]
+    versions: dict[str, tuple[Any, Any]]  # those that are not the same, then and now
+
+    def in_words(self) -> str:
+        """One sentence."""
+        if self.identical:
+            return "the same numbers, bit for bit"
+        where = (
+            "only in the last parameters" if self.first_difference is None else f"from step {self.first_difference} on"
+        )
+        others = ", ".join(f"{k} {then} → {now}" for k, (then, now) in self.versions.items())
+        why = f"; other versions: {others}" if others else "; versions and device are the same"
+        return f"other numbers {where} (parameters differ by {self.largest:.1e}, relative){why}"
+
+
+def repeat(
+    folder: str | Path, problem: Problem | None = None, out: str | Path | None = None, *, progress: bool = True
+) -> tuple[Solution, Comparison]:
+    """Do a run again, with as many steps, and compare.
+
+    Args:
+        folder: the folder of a run that has ended.
+        problem: the problem; those of the catalogue are found by name.
+        out: where the repetition is kept; nowhere if left out.
+        progress: show a progress bar.
+    """
+    path = Path(folder)
+    record = read_record(path)
+    configuration = steps_of(read_configuration(path, record), record, path)
+    problem = problem or problem_of_record(path, record)
+    before = load(path, problem=problem)
+    start = None
+    if checkpoint.exists(path):
+        start = checkpoint.read(path)[0].arrays.get(START)
+    again = begin(problem, configuration, start, folder=out, progress=progress)
+    return again, compare(before, again, record)
+
+
+def steps_of(configuration: Configuration, record: dict[str, Any], path: Path) -> Configuration:
+    """The configuration with the steps that were taken, and no limit of time."""
+    steps = (record.get("summary") or {}).get("steps")
+    if not isinstance(steps, int):
+        raise FileError(f"the run in '{path}' has not ended: there are no numbers to compare with")
+    return replace(configuration, budget=replace(configuration.budget, steps=steps, seconds=None))
+
+
+def compare(before: Solution, again: Solution, record: dict[str, Any]) -> Comparison:
+    """Two runs of the same configuration."""
+    then = record.get("versions") if isinstance(record.get("versions"), dict) else {}
+    others = {k: ((then or {}).get(k), v) for k, v in versions().items() if (then or {}).get(k) != v}
+    old, new = before.history.steps.get("loss", np.zeros(0)), again.history.steps.get("loss", np.zeros(0))
+    count = min(len(old), len(new))
+    differing = np.flatnonzero(old[:count] != new[:count])
+    first = int(differing[0]) + 1 if len(differing) else count + 1 if len(old) != len(new) else None
+    scale = float(np.abs(before.theta).max()) or 1.0
+    return Comparison(
+        identical=first is None and np.array_equal(before.theta, again.theta),
+        first_difference=first,
+        largest=float(np.abs(before.theta - again.theta).max()) / scale,
+        losses=(before.loss, again.loss),
+        errors=(before.l2_error, again.l2_error),
+        versions=others,
+    )
