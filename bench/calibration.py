@@ -96,12 +96,13 @@ def within(records: list[dict], factor: float) -> float:
 def row(label: str, records: list[dict]) -> str:
     """One row of the table."""
     good = [r for r in records if r["reliable"]]
-    ratios = np.array([r["estimate"] / r["error"] for r in good]) if good else np.array([np.nan])
-    doubted = len(records) - len(good)
-    all_ratios = np.array([r["estimate"] / r["error"] for r in records])
+    ratios, all_ratios = (np.array([r["estimate"] / r["error"] for r in group]) for group in (good, records))
+    relied = "– | – | –"
+    if good:
+        relied = f"{np.median(ratios):.2f} | {ratios.min():.2g} – {ratios.max():.2g} | {100 * within(good, 3):.0f} %"
     return (
-        f"| {label} | {len(records)} | {doubted} | {np.median(ratios):.2f} | {ratios.min():.2g} – {ratios.max():.2g} | "
-        f"{100 * within(good, 3) if good else 0:.0f} % | {all_ratios.min():.2g} – {all_ratios.max():.2g} |"
+        f"| {label} | {len(records)} | {len(records) - len(good)} | {relied} | "
+        f"{all_ratios.min():.2g} – {all_ratios.max():.2g} |"
     )
 
 
@@ -157,7 +158,7 @@ def figure(records: list[dict], path: Path) -> None:
         ax.set(xscale="log", yscale="log", xlabel="true L² error", ylabel="estimated L² error")
         errors = [r["error"] for r in records]
         ax.set_xlim(min(errors) / 3, 3)
-        ax.set_ylim(min(errors) / 3, 3)
+        ax.set_ylim(min(errors) / 3, max(3, 2 * max(r["estimate"] for r in records)))
         ax.legend()
         drawing.savefig(path)
 

@@ -11,6 +11,7 @@ from anagram.commands.listing import list_problems
 from anagram.commands.repeat import repeat
 from anagram.commands.reproduce import reproduce
 from anagram.commands.solve import solve
+from anagram.commands.sweep import sweep
 
 app = typer.Typer(
     help="Solve differential equations with neural networks trained by natural gradient.",
@@ -20,6 +21,7 @@ app = typer.Typer(
 )
 app.command("list")(list_problems)
 app.command()(solve)
+app.command()(sweep)
 app.command()(repeat)
 app.command()(export)
 app.command()(kernels)

@@ -40,7 +40,7 @@ def read_names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def read_seeds(text: str) -> list[int]:
+def read_seeds(text: str, option: str = "--seeds") -> list[int]:
     """`10`, `3:7` or `0,4,5`."""
     from anagram.errors import SettingError
 
@@ -49,13 +49,13 @@ def read_seeds(text: str) -> list[int]:
             first, last = (int(part) for part in text.split(":"))
             seeds = list(range(first, last))
         elif "," in text:
-            seeds = [int(part) for part in text.split(",")]
+            seeds = [int(part) for part in text.split(",") if part.strip()]
         else:
             seeds = list(range(int(text)))
     except ValueError:
-        raise SettingError(f"--seeds needs a number of seeds, a range 3:7 or a list 0,4,5, not '{text}'") from None
+        raise SettingError(f"{option} needs a number, a range 3:7 or a list 0,4,5, not '{text.rstrip(',')}'") from None
     if not seeds or min(seeds) < 0:
-        raise SettingError(f"--seeds {text} names no seeds, or negative ones")
+        raise SettingError(f"{option} {text.rstrip(',')} names no seeds, or negative ones")
     return seeds
 
 
@@ -69,12 +69,18 @@ def read_key_value(text: str) -> tuple[str, Any]:
     value = value.strip()
     if "," in value and not value.startswith(("(", "[")):
         value = f"({value})"
+    return key.strip(), read_value(value)
+
+
+def read_value(text: str) -> Any:
+    """A number, a tuple, true or false, or else a word."""
+    value = text.strip()
     try:
         read = ast.literal_eval({"true": "True", "false": "False"}.get(value.lower(), value))
     except (ValueError, SyntaxError):
         read = value
     whole = isinstance(read, float) and read.is_integer() and "." not in value  # 1e3 is a thousand
-    return key.strip(), int(read) if whole else read
+    return int(read) if whole else read
 
 
 def show_warning(message: Any, category: Any, *_: Any, **__: Any) -> None:
