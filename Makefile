@@ -6,7 +6,7 @@ PROBLEM ?= laplace-2d
 ARGS    ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help solve test check format bench clean
+.PHONY: help solve test check browser format bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -14,13 +14,16 @@ help:  ## list the targets
 solve: $(VENV)/.run  ## solve a problem: make solve PROBLEM=heat ARGS="--seed 1"
 	@$(BIN)/anagram solve $(PROBLEM) $(ARGS)
 
-test: check  ## formatting, lint, types and all tests
+test: check browser  ## formatting, lint, types and all tests
 	$(BIN)/pytest
 
 check: $(VENV)/.dev  ## formatting, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/basedpyright
+
+browser: $(VENV)/.dev  ## the browser that tests of pages need, fetched once into .venv
+	@$(BIN)/python tests/report/chromium.py
 
 format: $(VENV)/.dev  ## format the code and mend what lint can mend
 	$(BIN)/ruff format .

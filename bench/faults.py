@@ -105,6 +105,8 @@ def step_on_disk(folder: Path) -> int:
 
 def until_done(setting: str, folder: Path, rng: random.Random, counts: dict[str, int]) -> None:
     """Kill and go on until the run ends by itself."""
+    from anagram import checkpoint
+
     before = -1
     while True:
         command = [sys.executable, __file__, "--child", setting, str(folder)]
@@ -136,9 +138,9 @@ def until_done(setting: str, folder: Path, rng: random.Random, counts: dict[str,
             continue
         counts["lost steps"] += now < before
         before = now
-        path = folder / "checkpoint.safetensors"
-        if rng.random() < 0.1 and path.exists() and (folder / "checkpoint.previous.safetensors").exists():
-            damage(path, rng)
+        files = checkpoint.paths(folder)
+        if rng.random() < 0.1 and len(files) == 2:
+            damage(rng.choice(files), rng)
             counts["damaged"] += 1
             before = step_on_disk(folder)
 
@@ -150,7 +152,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--results", type=Path, default=HERE / "results" / "faults.json")
+    parser.add_argument("--results", type=Path, default=HERE / "results" / "faults.jsonl")
     args = parser.parse_args()
     import anagram as ag
 
@@ -172,7 +174,8 @@ def main() -> None:
             counts["other numbers"] += not np.array_equal(whole.theta, run.theta)
             counts["runs"] += 1
             print(f"{setting}: {run.summary['steps']} steps; {counts}", flush=True)
-    args.results.write_text(json.dumps({**counts, "cores": os.cpu_count()}) + "\n")
+    with args.results.open("a", encoding="utf-8") as file:
+        file.write(json.dumps({**counts, "seed": args.seed, "cores": os.cpu_count()}) + "\n")
 
 
 if __name__ == "__main__":

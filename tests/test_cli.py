@@ -56,7 +56,7 @@ def test_solve_leaves_the_promised_files(anagram, tmp_path):
     assert folder.name.startswith("heat-")
     names = {p.name for p in folder.iterdir()}
     pictures = {"convergence.png", "solution.png"}
-    assert names == {"solution.safetensors", "run.json", "metrics.jsonl", "checkpoint.safetensors"} | pictures
+    assert names == {"solution.safetensors", "run.json", "metrics.jsonl", "checkpoint-0.safetensors"} | pictures
     summary = json.loads((tmp_path / "o" / "summary.json").read_text())
     assert set(summary) >= KEYS
     assert (summary["problem"], summary["method"], summary["seed"], summary["steps"]) == ("heat", "auto", 4, 3)

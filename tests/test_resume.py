@@ -162,14 +162,14 @@ def test_an_unfinished_run_is_not_overwritten(tmp_path):
 
 def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path):
     problem, solution = short(tmp_path)
-    path = tmp_path / checkpoint.NAME
+    path = max(checkpoint.paths(tmp_path), key=checkpoint._number)
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     path.write_bytes(bytes(data))
-    with pytest.warns(ag.RunWarning, match=r"(?s)damaged: its contents.*checkpoint before it"):
+    with pytest.warns(ag.RunWarning, match=r"(?s)damaged: its contents.*from the other checkpoint"):
         again = ag.resume(tmp_path, problem, **QUIET)
     np.testing.assert_array_equal(again.theta, solution.theta)
-    for name in (checkpoint.NAME, checkpoint.PREVIOUS):
+    for name in checkpoint.NAMES:
         (tmp_path / name).write_bytes(b"nothing")
     with pytest.raises(ag.FileError, match="damaged"):
         ag.resume(tmp_path, problem, **QUIET)

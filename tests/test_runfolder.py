@@ -41,7 +41,12 @@ def test_a_folder_that_is_deleted_is_made_again(tmp_path):
     folder = tmp_path / "run"
     solution = run(folder, monitors=[at_step(5, lambda: shutil.rmtree(folder))])
     assert solution.summary["steps"] == 12
-    assert {p.name for p in folder.iterdir()} >= {"run.json", "metrics.jsonl", "solution.safetensors", checkpoint.NAME}
+    assert {p.name for p in folder.iterdir()} >= {
+        "run.json",
+        "metrics.jsonl",
+        "solution.safetensors",
+        checkpoint.NAMES[0],
+    }
     np.testing.assert_array_equal(ag.load(folder).theta, solution.theta)
     steps = [json.loads(line)["step"] for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert steps == list(range(13))

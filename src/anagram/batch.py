@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 
 from anagram.condition import source_rows
 from anagram.domains import Cells, Cloud, GaussLegendre, PointRule, Region, Sobol, Tangent
+from anagram.domains.rules import MOST_NODES, MOST_POINTS
 from anagram.environment import has_accelerator
 from anagram.errors import PointsWarning, SettingError
 from anagram.problem import Problem
@@ -34,8 +35,8 @@ Batch = dict[str, ConditionBatch]
 
 def checked_seed(seed: Any) -> int:
     """A seed for random numbers, refused where it is none."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise SettingError(f"the seed must be a whole number that is not negative, not {seed!r}")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
+        raise SettingError(f"the seed must be a whole number that is not negative, and below 2^63, not {seed!r}")
     return int(seed)
 
 
@@ -157,6 +158,8 @@ def _rule(problem: Problem, key: str, points: Any, inside: int, random: bool) ->
         return Tangent(inside if inner else max(1, inside // 6))
     if isinstance(points, bool) or not isinstance(points, int | np.integer) or points < 1:
         raise SettingError(f"points= needs a rule such as Grid(30) or a positive number of points, not {points!r}")
+    if points > MOST_POINTS:
+        raise SettingError(f"points= cannot be more than {MOST_POINTS:.0e}: take fewer")
     return default_rule(problem, problem.region(key), int(points), random)
 
 
@@ -170,8 +173,7 @@ def default_rule(problem: Problem, region: Region, inside: int, random: bool = F
     inner = region.dimension == dimension
     if dimension > 3 or random or (dimension > 2 and problem.is_linear):
         return Sobol(inside if inner else max(1, inside // 6))
-    if problem.is_linear:
-        return GaussLegendre(max(2, round(inside ** (1 / dimension))))
-    if inner:
+    nodes = max(2, round((1.0 if problem.is_linear else 1.5) * inside ** (1 / dimension)))
+    if inner and not problem.is_linear:
         return Cells(inside, order=4 if dimension <= 2 else 3)
-    return GaussLegendre(max(2, round(1.5 * inside ** (1 / dimension))))
+    return GaussLegendre(nodes) if nodes <= MOST_NODES else Sobol(nodes**region.dimension)

@@ -52,6 +52,10 @@ class Budget:
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
                 raise SettingError(f"{name} must be a whole number of steps, at least one, not {value!r}")
 
+        least = self.least_progress
+        if isinstance(least, bool) or not isinstance(least, int | float) or not 0 <= least < 1:
+            raise SettingError(f"least_progress must be a number from 0 to below 1, not {least!r}")
+
     def as_json(self) -> dict[str, Any]:
         """Its values by name."""
         return asdict(self) | {"steps": int(self.steps)}

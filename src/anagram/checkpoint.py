@@ -1,97 +1,102 @@
-"""Checkpoints on disk: one safetensors file, written beside the old one, flushed and renamed, with a checksum inside.
+"""Checkpoints on disk: safetensors files, written beside the old one, flushed and renamed, with a checksum inside.
 
-The last two are kept. Reading one executes nothing, takes no more memory than the file is long, and says so if a byte
-of it is not what was written.
+There are two, written in turn: while one is replaced the other is not touched. Reading one executes nothing, takes no
+more memory than the file is long, and says so if a byte of it is not what was written.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 from pathlib import Path
 
 import numpy as np
 
-from anagram.environment import physical_memory
 from anagram.errors import FileError
 from anagram.files import json_text, write_atomically
 from anagram.snapshot import Snapshot
+from anagram.untrusted import arrays_of, metadata_of, read_arrays, read_header, read_json
 
-FORMAT = "anagram-checkpoint-1"
-NAME, PREVIOUS = "checkpoint.safetensors", "checkpoint.previous.safetensors"
+FORMAT = "anagram-checkpoint-2"
+NAMES = ("checkpoint-0.safetensors", "checkpoint-1.safetensors")
+_RECORD = "record"  # the name of the array that has what is not an array, as JSON
 
 
-def write(folder: Path, snapshot: Snapshot) -> None:
-    """Write a checkpoint; the one before it stays as the previous one."""
+def write(folder: Path, snapshot: Snapshot) -> Path:
+    """Write a checkpoint in place of the older one."""
     from safetensors.numpy import save
 
+    numbers = {name: _number(folder / name) for name in NAMES}
+    name = min(NAMES, key=lambda n: numbers[n])
     arrays = {k: np.asarray(v, order="C") for k, v in snapshot.arrays.items()}
-    record = json_text(snapshot.record, indent=None)
-    metadata = {"format": FORMAT, "record": record, "sha256": _digest(arrays, record)}
-    data = save(arrays, metadata)
-    path, previous = folder / NAME, folder / PREVIOUS
+    # Not with the metadata: a header has a largest size, and the records of a long run grow beyond it.
+    arrays[_RECORD] = np.frombuffer(json_text(snapshot.record, indent=None).encode(), np.uint8)
+    number = max(numbers.values()) + 1
+    data = save(arrays, {"format": FORMAT, "number": str(number), "sha256": _digest(arrays)})
+    write_atomically(folder / name, lambda path: path.write_bytes(data))
+    return folder / name
 
-    def store(temporary: Path) -> None:
-        temporary.write_bytes(data)
 
-    if path.exists():
-        # A link beside the old one, so that at no moment there is none.
-        spare = folder / f".{PREVIOUS}.tmp{os.getpid()}"
+def read(folder: Path) -> tuple[Snapshot, dict[Path, str]]:
+    """The last checkpoint that is whole, and those that are not, each with what is wrong."""
+    damaged: dict[Path, str] = {}
+    for path in sorted((folder / name for name in NAMES), key=_number, reverse=True):
         try:
-            spare.unlink(missing_ok=True)
-            os.link(path, spare)
-            spare.replace(previous)
-        except OSError:
-            pass  # a file system without links: only the last one is kept
-    write_atomically(path, store)
-
-
-def read(folder: Path) -> tuple[Snapshot, list[str]]:
-    """The last checkpoint that is whole, and what is wrong with those after it."""
-    problems: list[str] = []
-    for name in (NAME, PREVIOUS):
-        try:
-            return read_file(folder / name), problems
+            return read_file(path), damaged | _damaged_among(set(paths(folder)) - {path} - set(damaged))
         except FileNotFoundError:
             continue
         except FileError as error:
-            problems.append(str(error))
-    if problems:
-        raise FileError("; ".join(problems))
+            damaged[path] = str(error)
+    if damaged:
+        raise FileError("; ".join(damaged.values()))
     raise FileError(f"there is no checkpoint in '{folder}': the run was stopped before its first one, or is none")
+
+
+def paths(folder: Path) -> list[Path]:
+    """The checkpoints that are there."""
+    return [folder / name for name in NAMES if (folder / name).exists()]
 
 
 def exists(folder: Path) -> bool:
     """Whether there is a checkpoint to go on from."""
-    return (folder / NAME).exists() or (folder / PREVIOUS).exists()
+    return bool(paths(folder))
 
 
 def read_file(path: Path) -> Snapshot:
     """Read one file and compare it with its checksum."""
-    from safetensors import SafetensorError, safe_open
-
-    size, memory = path.stat().st_size, physical_memory()
-    if memory is not None and size > memory // 4:
-        raise FileError(f"'{path}' is not a checkpoint: {size} bytes are more than a run writes")
     try:
-        with safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            if metadata.get("format") != FORMAT:
-                raise FileError(f"'{path}' is not a checkpoint of the format {FORMAT}")
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (no mapping)
-        record = json.loads(metadata["record"])
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        if isinstance(error, FileError | FileNotFoundError):
-            raise
+        data = read_arrays(path)
+        metadata = metadata_of(data)
+        if metadata.get("format") != FORMAT:
+            raise FileError(f"'{path}' is not a checkpoint of the format {FORMAT}")
+        arrays = arrays_of(data)
+        if metadata.get("sha256") != _digest(arrays):
+            raise ValueError("its contents do not have the checksum that was written")
+        record = read_json(arrays.pop(_RECORD, np.zeros(0)).tobytes().decode())
+    except (FileError, FileNotFoundError):
+        raise
+    except (OSError, ValueError) as error:
         raise FileError(f"'{path}' is damaged: {error}") from error
-    if metadata.get("sha256") != _digest(arrays, metadata["record"]) or not isinstance(record, dict):
-        raise FileError(f"'{path}' is damaged: its contents do not have the checksum that was written")
+    if not isinstance(record, dict):
+        raise FileError(f"'{path}' is damaged: it has no record")
     return Snapshot(arrays, record)
 
 
-def _digest(arrays: dict[str, np.ndarray], record: str) -> str:
-    digest = hashlib.sha256(record.encode())
+def _number(path: Path) -> int:
+    """Which checkpoint of its run a file says it is; −1 if it is missing or cannot be read."""
+    try:
+        number = int(metadata_of(read_header(path)).get("number", -1))
+    except (OSError, ValueError):
+        return -1
+    return number if 0 <= number < 2**62 else -1
+
+
+def _damaged_among(files: set[Path]) -> dict[Path, str]:
+    """Of files that are not needed, those that cannot even be opened."""
+    return {path: f"'{path}' is damaged" for path in sorted(files) if _number(path) < 0}
+
+
+def _digest(arrays: dict[str, np.ndarray]) -> str:
+    digest = hashlib.sha256()
     for name in sorted(arrays):
         digest.update(f"{name} {arrays[name].dtype} {arrays[name].shape}".encode())
         digest.update(arrays[name].tobytes())

@@ -9,6 +9,7 @@ from anagram.commands.export import export
 from anagram.commands.kernels import kernels
 from anagram.commands.listing import list_problems
 from anagram.commands.repeat import repeat
+from anagram.commands.report import report
 from anagram.commands.reproduce import reproduce
 from anagram.commands.solve import solve
 from anagram.commands.sweep import sweep
@@ -21,6 +22,7 @@ app = typer.Typer(
 )
 app.command("list")(list_problems)
 app.command()(solve)
+app.command()(report)
 app.command()(sweep)
 app.command()(repeat)
 app.command()(export)

@@ -30,3 +30,8 @@ def physical_memory() -> int | None:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError, AttributeError):
         return None
+
+
+def gigabytes(size: int) -> str:
+    """A number of bytes for people to read, however large it is."""
+    return f"{min(size, 10**30) / 2**30:.3g}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
 import os
 import platform
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +18,20 @@ import numpy as np
 
 from anagram.configuration import model_from_json, model_to_json
 from anagram.domains import Box
-from anagram.environment import physical_memory
 from anagram.errors import AnagramError, FileError, SettingError
 from anagram.history import History
 from anagram.models import ParametricModel, count_parameters
 from anagram.problem import Problem, Unknown, Unknowns
+from anagram.records import checked_blocks, checked_columns, checked_summary
 from anagram.solution import Solution
+from anagram.untrusted import arrays_of, read_arrays, read_json, read_text
 
 FORMAT = 2
 READABLE = (1, 2)
 STATUS = ("running", "interrupted", "failed", "finished")
 ARRAYS, RECORD, METRICS = "solution.safetensors", "run.json", "metrics.jsonl"
 _STEP = "steps."
-SUMMARY_KEYS = ("problem", "method", "seed", "steps", "loss", "validation_loss", "l2_error", "stopped_because")
-LARGEST_TEXT = 256 * 2**20  # bytes of JSON that are read
+LONGEST_NAME = 60  # characters of the name of a problem, each of up to four bytes, in that of a file
 
 
 def prepare_folder(folder: str | Path) -> Path:
@@ -42,17 +43,23 @@ def prepare_folder(folder: str | Path) -> Path:
         path.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):
             pass
-    except OSError as error:
-        raise FileError(
-            f"cannot write to the folder '{path}': {error.strerror or error}; choose another one"
-        ) from error
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise FileError(f"cannot write to the folder '{path}': {why}; choose another one") from error
     return path
+
+
+def file_name(text: str) -> str:
+    """A text as a part of the name of a file or folder, without what would lead elsewhere."""
+    kept = "".join(c if c.isalnum() or c in "-_." else "-" for c in text[:LONGEST_NAME])
+    return kept.lstrip(".") or "problem"
 
 
 def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
     """Write beside the target, flush to disk, rename: the target is never half written."""
     temporary = path.with_name(f".{path.name}.tmp{os.getpid()}")
     try:
+        temporary.unlink(missing_ok=True)  # it may be a link to somewhere else
         write(temporary)
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
@@ -61,7 +68,8 @@ def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
     except OSError as error:
         raise FileError(f"cannot write '{path}': {error.strerror or error}") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def _flush_folder(folder: Path) -> None:
@@ -122,32 +130,32 @@ def load(folder: str | Path, problem: Problem | None = None, model: Any = None) 
         model: the module the parameters belong to, needed only if it was not made by a recipe of this package.
     """
     path = Path(folder)
-    if path.is_file():
-        raise FileError(f"'{path}' is a file: give the folder that a run or Solution.save wrote")
     record = read_record(path)
     if record.get("summary") is None and record.get("status") == "running":
         raise FileError(f"the run in '{path}' has not ended: go on with it, anagram.resume('{path}')")
     arrays = _read_arrays(path / ARRAYS, record.get("sha256"))
     theta = arrays.pop("theta", np.zeros(0))
+    steps = {k.removeprefix(_STEP): v for k, v in arrays.items() if k.startswith(_STEP)}
     try:
         asked = _asked_from(record["unknowns"])
         spec = model if model is not None else model_from_json(record["model"])
         _check_size(spec, asked, theta)
+        summary = checked_summary(record["summary"])
+        _check_steps(summary, steps)
         parametric = ParametricModel(asked, spec, 0)
-        summary = _summary_from(record["summary"])
         given, problem = problem, problem or problem_of_catalogue(record.get("origin") or {})
     except AnagramError as error:
         raise FileError(f"'{path / RECORD}' does not describe a solution: {error}") from error
     except (KeyError, TypeError, ValueError, AttributeError, MemoryError, OverflowError) as error:
         raise FileError(f"'{path / RECORD}' does not describe a solution ({type(error).__name__}: {error})") from error
-    if given is not None and (given.domain.intervals, given.unknowns) != (asked.domain.intervals, asked.unknowns):
-        raise FileError(f"'{path}' holds a solution on {asked.domain!r}; the problem given to load is another one")
+    if problem is not None and (problem.domain.intervals, problem.unknowns) != (asked.domain.intervals, asked.unknowns):
+        other = "the problem given to load" if given is not None else f"the problem '{problem.name}' that it names"
+        raise FileError(f"'{path}' holds a solution on {asked.domain!r}; {other} is another one")
     if theta.shape != parametric.theta.shape or theta.dtype != np.float64:
         raise FileError(
             f"'{path / ARRAYS}' does not fit the model of '{RECORD}', which has {parametric.parameters} parameters"
         )
-    steps = {k.removeprefix(_STEP): v for k, v in arrays.items() if k.startswith(_STEP)}
-    history = History(steps, _read_metrics(path / METRICS))
+    history = History(steps, _read_metrics(path / METRICS, steps))
     return Solution(problem, parametric, theta, history, summary, record.get("configuration"))
 
 
@@ -198,10 +206,10 @@ def description(model: ParametricModel, problem: Problem | None) -> dict[str, An
 
 def refuse_foreign(record: Path) -> None:
     """A run may replace a run; a file that is something else is not ours to overwrite."""
-    if record.exists():
+    if os.path.lexists(record):
         try:
-            ours = "format" in json.loads(_text(record))
-        except (OSError, ValueError, TypeError, RecursionError):
+            ours = "format" in read_json(read_text(record))
+        except (OSError, ValueError, TypeError):
             ours = False
         if not ours:
             raise FileError(f"'{record}' exists and was not written by this program: choose another folder")
@@ -214,18 +222,21 @@ def _check_size(spec: Any, asked: Unknowns, theta: np.ndarray) -> None:
         raise SettingError(f"its model has {count} parameters, '{ARRAYS}' holds {theta.size}")
 
 
-def _summary_from(data: Any) -> dict[str, Any]:
-    summary = dict(data)
-    missing = [key for key in SUMMARY_KEYS if key not in summary]
-    if missing:
-        raise SettingError(f"its summary lacks {', '.join(missing)}")
-    return summary
+def _check_steps(summary: dict[str, Any], steps: dict[str, np.ndarray]) -> None:
+    count = checked_columns(steps)
+    if count != summary["steps"]:
+        raise SettingError(f"its summary speaks of {summary['steps']} steps, '{ARRAYS}' holds {count}")
 
 
 def _asked_from(data: dict[str, Any]) -> Unknowns:
-    domain = Box(**{str(axis): (float(low), float(high)) for axis, (low, high) in data["axes"].items()})
-    unknowns = tuple(Unknown(str(name), kind == "complex") for name, kind in data["fields"].items())
-    return Unknowns(domain, unknowns, {str(k): float(v) for k, v in data["coefficients"].items()})
+    names = [*data["axes"], *data["fields"], *data["coefficients"]]
+    if len(set(names)) < len(names) or not all(name and name.isprintable() for name in names):
+        raise SettingError("its axes, unknowns and coefficients do not have names of their own")
+    if not data["fields"]:
+        raise SettingError("it has no unknowns")
+    domain = Box(**{axis: (float(low), float(high)) for axis, (low, high) in data["axes"].items()})
+    unknowns = tuple(Unknown(name, kind == "complex") for name, kind in data["fields"].items())
+    return Unknowns(domain, unknowns, {name: float(value) for name, value in data["coefficients"].items()})
 
 
 def problem_of_catalogue(origin: dict[str, Any]) -> Problem | None:
@@ -257,10 +268,12 @@ def read_record(folder: Path) -> dict[str, Any]:
     """``run.json`` of a folder."""
     path = folder / RECORD
     try:
-        record = json.loads(_text(path))
+        record = read_json(read_text(path))
     except FileNotFoundError:
         raise FileError(f"there is no solution in '{path.parent}': '{path.name}' is missing") from None
-    except (OSError, ValueError, RecursionError) as error:
+    except NotADirectoryError:
+        raise FileError(f"'{folder}' is a file: give the folder that a run or Solution.save wrote") from None
+    except (OSError, ValueError) as error:
         raise FileError(f"cannot read '{path}': {error}") from error
     if not isinstance(record, dict) or record.get("format") not in READABLE:
         raise FileError(
@@ -271,39 +284,25 @@ def read_record(folder: Path) -> dict[str, Any]:
 
 def _read_arrays(path: Path, digest: Any) -> dict[str, np.ndarray]:
     """The arrays of a solution; no more memory is taken than the file is long."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
     try:
-        size, memory = path.stat().st_size, physical_memory()
-        if memory is not None and size > memory // 4:
-            raise ValueError(f"{size} bytes are more than a run writes")
-        data = path.read_bytes()
+        data = read_arrays(path)
         if digest is not None and hashlib.sha256(data).hexdigest() != digest:
             raise ValueError(
                 f"it is not the file that '{RECORD}' belongs to; if a run was stopped while it saved, resume it"
             )
-        return load(data)
+        return arrays_of(data)
     except FileNotFoundError:
         raise FileError(f"there is no solution in '{path.parent}': '{path.name}' is missing") from None
-    except (SafetensorError, OSError, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise FileError(f"cannot read '{path}': {error}") from error
 
 
-def _read_metrics(path: Path) -> list[dict[str, Any]]:
+def _read_metrics(path: Path, columns: Iterable[str]) -> list[dict[str, Any]]:
     try:
-        lines = [json.loads(line) for line in _text(path).splitlines() if line.strip()]
+        # Not splitlines: characters that Unicode counts as ends of lines may stand inside a text.
+        lines = [read_json(line) for line in read_text(path).split("\n") if line.strip()]
+        return checked_blocks(lines, columns)
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise FileError(f"cannot read '{path}': {error}") from error
-    if not all(isinstance(line, dict) for line in lines):
-        raise FileError(f"cannot read '{path}': its lines are not records")
-    return lines
-
-
-def _text(path: Path) -> str:
-    size = path.stat().st_size
-    if size > LARGEST_TEXT:
-        raise ValueError(f"{size} bytes are more than a run writes")
-    return path.read_text(encoding="utf-8")

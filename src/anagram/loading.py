@@ -12,6 +12,9 @@ from typing import Any
 from anagram import catalogue
 from anagram.errors import AnagramError, SettingError
 from anagram.problem import Problem
+from anagram.untrusted import read_text
+
+LARGEST_SOURCE = 16 * 2**20  # bytes of a Python file
 
 
 def find_problem(target: str, paper: bool, parameters: dict[str, Any]) -> Problem:
@@ -21,7 +24,7 @@ def find_problem(target: str, paper: bool, parameters: dict[str, Any]) -> Proble
         if paper:
             raise SettingError("--paper goes with problems of the catalogue; a file has no setting of the paper")
         return _from_file(Path(path), attribute)
-    if target not in catalogue.ENTRIES and Path(f"{target}.py").is_file():
+    if target not in catalogue.ENTRIES and _is_file(Path(f"{target}.py")):
         raise SettingError(f"there is no problem '{target}' in the catalogue; did you mean the file {target}.py?")
     return catalogue.problem(target, paper, **parameters)
 
@@ -35,7 +38,12 @@ def problem_again(target: str, origin: Any, folder: Path) -> Problem:
     """The problem that a run was begun with, from the catalogue or a file the user names; any other is refused."""
     _refuse_other(target, origin, folder)
     if "file" not in origin:
-        return find_problem(target, bool(origin.get("paper")), origin.get("parameters") or {})
+        try:
+            return find_problem(target, bool(origin.get("paper")), origin.get("parameters") or {})
+        except (TypeError, ValueError) as error:
+            if isinstance(error, AnagramError):
+                raise
+            raise SettingError(f"the record in '{folder}' is damaged ({type(error).__name__}: {error})") from error
     problem = _from_file(Path(_file_and_name(target)[0]), str(origin.get("problem")))
     problem.name = str(origin.get("name"))
     problem.origin = origin
@@ -61,12 +69,19 @@ def _refuse_other(target: str, origin: Any, folder: Path) -> None:
 
 def read_source(path: Path) -> str:
     """The text of a Python file."""
-    if not path.is_file():
+    if not _is_file(path):
         raise SettingError(f"there is no file '{path}'")
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return read_text(path, LARGEST_SOURCE)
+    except (OSError, ValueError) as error:
         raise SettingError(f"'{path}' cannot be read as a Python file: {error}") from error
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long, or a folder that may not be looked into
+        return False
 
 
 def digest_of(source: str) -> str:
@@ -90,10 +105,15 @@ def _from_file(path: Path, attribute: str) -> Problem:
         spec.loader.exec_module(module)
     except AnagramError:
         raise
+    except SystemExit as error:
+        raise SettingError(
+            f"'{path}' ends the program when it is read: put what it runs below if __name__ == '__main__':"
+        ) from error
     except Exception as error:
         frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path.resolve()]
         line = error.lineno if isinstance(error, SyntaxError) else frames[-1].lineno if frames else None
-        raise SettingError(f"'{path}' failed at line {line}: {type(error).__name__}: {error}") from error
+        where = "" if line is None else f" at line {line}"
+        raise SettingError(f"'{path}' failed{where}: {type(error).__name__}: {error}") from error
     finally:
         sys.path.pop(0)
     found = {name: value for name, value in vars(module).items() if isinstance(value, Problem)}

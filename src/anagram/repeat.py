@@ -13,6 +13,7 @@ from anagram.configuration import Configuration
 from anagram.errors import FileError
 from anagram.files import load, read_record, versions
 from anagram.problem import Problem
+from anagram.records import is_whole
 from anagram.run import begin, problem_of_record, read_configuration
 from anagram.snapshot import START
 from anagram.solution import Solution
@@ -55,6 +56,8 @@ def repeat(
     path = Path(folder)
     record = read_record(path)
     configuration = steps_of(read_configuration(path, record), record, path)
+    if record.get("model") != record["configuration"]["model"]:
+        raise FileError(f"the record in '{path}' is damaged: its solution is not of the model of its configuration")
     problem = problem or problem_of_record(path, record)
     before = load(path, problem=problem)
     start = None
@@ -66,8 +69,9 @@ def repeat(
 
 def steps_of(configuration: Configuration, record: dict[str, Any], path: Path) -> Configuration:
     """The configuration with the steps that were taken, and no limit of time."""
-    steps = (record.get("summary") or {}).get("steps")
-    if not isinstance(steps, int):
+    summary = record.get("summary")
+    steps = summary.get("steps") if isinstance(summary, dict) else None
+    if not is_whole(steps):
         raise FileError(f"the run in '{path}' has not ended: there are no numbers to compare with")
     return replace(configuration, budget=replace(configuration.budget, steps=steps, seconds=None))
 

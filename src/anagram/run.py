@@ -238,10 +238,12 @@ def _last_snapshot(path: Path) -> Snapshot | None:
     """The last checkpoint that is whole; None if the run was stopped before there was any."""
     if not checkpoint.exists(path):
         return None
-    snapshot, problems = checkpoint.read(path)
-    if problems:
-        message = f"{'; '.join(problems)}. The run goes on from the checkpoint before it."
+    snapshot, damaged = checkpoint.read(path)
+    for file, what in damaged.items():
+        message = f"{what}. The run goes on from the other checkpoint, of step {snapshot.record.get('step')}."
         warnings.warn(message, RunWarning, stacklevel=3)
+        with contextlib.suppress(OSError):
+            file.unlink()  # or the next checkpoint might take the place of the one that is whole
     return snapshot
 
 

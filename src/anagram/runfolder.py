@@ -78,7 +78,7 @@ class RunFolder:
             **description(trainer.model, trainer.problem),
             "configuration": self.configuration,
         }
-        for name in (checkpoint.NAME, checkpoint.PREVIOUS, ARRAYS, METRICS, PROBLEM):
+        for name in (*checkpoint.NAMES, ARRAYS, METRICS, PROBLEM):
             (self.path / name).unlink(missing_ok=True)
         self._write_start(trainer)
 
@@ -192,7 +192,8 @@ def _take_lock(path: Path) -> int | None:
     except ImportError:  # no such locks on this system
         return None
     try:
-        descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        # Not through a link: in a folder from someone else it may lead elsewhere.
+        descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
     except OSError:
         return None
     try:

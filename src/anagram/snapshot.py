@@ -7,6 +7,7 @@ that a step depends on. Points that never move, and those drawn by seed and step
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -15,6 +16,7 @@ import numpy as np
 
 from anagram.domains.cells import Mesh
 from anagram.errors import FileError
+from anagram.records import checked_blocks, is_number, is_whole
 
 if TYPE_CHECKING:
     from anagram.trainer import Trainer
@@ -69,7 +71,7 @@ def restore(trainer: Trainer, snapshot: Snapshot) -> None:
     arrays, record = snapshot
     try:
         _restore(trainer, dict(arrays), record)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise FileError(f"the checkpoint does not belong to this run ({type(error).__name__}: {error})") from error
 
 
@@ -83,30 +85,42 @@ def _restore(trainer: Trainer, arrays: dict[str, np.ndarray], record: dict[str, 
         for key, old in trainer.adaptive.meshes.items()
     }
     steps = {k.removeprefix(_STEPS): v for k, v in arrays.items() if k.startswith(_STEPS)}
-    blocks = record["blocks"]
-    count = int(record["step"])
-    if not isinstance(blocks, list) or not blocks or not all(isinstance(b, dict) for b in blocks):
-        raise ValueError("it has no records of blocks")
-    if any(len(column) != count for column in steps.values()) or (count and "loss" not in steps):
-        raise ValueError(f"its columns do not have {count} steps")
+    count, seconds, moved_at = record["step"], record["seconds"], record["moved_at"]
+    wanted = trainer.logged if count else {}
+    if {k: (v.dtype, v.shape) for k, v in steps.items()} != {k: (kind, (count,)) for k, kind in wanted.items()}:
+        raise ValueError(f"its columns are not those of {count} steps")
+    blocks = _blocks(record["blocks"], steps, count)
+    if not is_number(seconds) or not 0 <= seconds < np.inf or not is_whole(moved_at) or moved_at > count:
+        raise ValueError("its times or the step at which points moved make no sense")
     best = record["best"]
     if best is not None:
         theta = arrays[_BEST]
         if theta.shape != trainer.model.theta.shape or theta.dtype != np.float64:
             raise ValueError("its best parameters have another shape")
-        best = Best(int(best["step"]), float(best["validation_loss"]), theta)
-    trainer.seconds, moved_at = float(record["seconds"]), int(record["moved_at"])
+        if not is_whole(best["step"]) or best["step"] > count or not is_number(best["validation_loss"]):
+            raise ValueError("its best step makes no sense")
+        best = Best(best["step"], float(best["validation_loss"]), theta)
+    trainer.seconds = float(seconds)
     trainer.history.steps, trainer.history.blocks, trainer.history.moved_at = steps, blocks, moved_at
     trainer.state, trainer.batch, trainer.best = state, batch, best
     trainer.adaptive.meshes = meshes
 
 
+def _blocks(data: Any, columns: Iterable[str], count: Any) -> list[dict[str, Any]]:
+    """The records of the blocks; losses that were not finite are null in JSON."""
+    blocks = checked_blocks(data, columns)
+    if not blocks or not all(key in block for block in blocks for key in _NEEDED) or blocks[-1]["step"] != count:
+        raise ValueError("its records of blocks are not those of its steps")
+    return [{**b, **{key: np.nan for key in ("loss", "validation_loss") if b[key] is None}} for b in blocks]
+
+
+_NEEDED = ("step", "seconds", "loss", "validation_loss", "l2_error", "relative_l2_error")
 _MESH_PARTS = ("low", "high", "parent", "leaves")
 
 
 def check_fingerprint(now: dict[str, Any], then: Any) -> str | None:
     """Why a run is not the one that was begun, or None."""
-    if not isinstance(then, dict) or "points" not in then or not isinstance(then.get("loss"), int | float):
+    if not isinstance(then, dict) or "points" not in then or not is_number(then.get("loss")):
         return "its record has no fingerprint"
     if now["points"] != then["points"]:
         return "the points or their sources are others than at its start"
@@ -148,7 +162,9 @@ def _mesh(old: Mesh, name: str, arrays: dict[str, np.ndarray]) -> Mesh:
         and parts["leaves"].shape == old.leaves.shape
         and parts["leaves"].dtype.kind == parts["parent"].dtype.kind == "i"
         and np.all((parts["leaves"] >= 0) & (parts["leaves"] < cells))
+        and len(np.unique(parts["leaves"])) == len(parts["leaves"])
         and np.all((parts["parent"] >= -1) & (parts["parent"] < cells))
+        and np.all((parts["low"] >= 0) & (parts["low"] < parts["high"]) & (parts["high"] <= 1))
     )
     if not fits:
         raise ValueError(f"{name} does not describe cells")

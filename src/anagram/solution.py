@@ -293,8 +293,9 @@ class Solution:
 
     def __repr__(self) -> str:
         error = "" if self.l2_error is None else f", l2 error {self.l2_error:.2e}"
-        fresh = "unknown" if self.validation_loss is None else f"{self.validation_loss:.2e}"
+        # Losses that were not finite are null in files.
+        loss, fresh = ("unknown" if v is None else f"{v:.2e}" for v in (self.loss, self.validation_loss))
         return (
-            f"Solution({self.summary['problem']}: {self.summary['steps']} steps, loss {self.loss:.2e}, "
+            f"Solution({self.summary['problem']}: {self.summary['steps']} steps, loss {loss}, "
             f"validation loss {fresh}{error}; {self.stopped_because})"
         )

@@ -18,7 +18,7 @@ from anagram.batch import Batch, checked_seed, count_rows, point_rules, sample, 
 from anagram.budget import BLOCK, Budget, block_length, is_check
 from anagram.compound import Compound
 from anagram.condition import check_finite
-from anagram.environment import physical_memory
+from anagram.environment import gigabytes, physical_memory
 from anagram.errors import AnagramError, PointsWarning, ProblemError, SettingError
 from anagram.evaluation import Judge, Measured
 from anagram.history import History
@@ -46,7 +46,7 @@ class Compiled:
     """The compiled functions of a run. They depend on shapes alone: runs with other seeds use them again."""
 
     begin: Callable[..., Any]
-    block: Callable[..., Any]
+    block: Any  # it also says what it returns, by `out_info`
     measure: Callable[..., Any]
     moved: Callable[..., Any]
     rows: Callable[..., Any] | None
@@ -188,6 +188,12 @@ class Trainer:
         """What the last look at the run saw."""
         return self.history.blocks[-1]
 
+    @property
+    def logged(self) -> dict[str, np.dtype]:
+        """The columns that steps are logged in, with the type of their values."""
+        log: dict[str, Any] = self._block.out_info[1]
+        return {**{key: np.dtype(leaf.dtype) for key, leaf in log.items()}, "seconds": np.dtype(float)}
+
     def solution(self, reason: str = "not stopped yet", keep: str = "last") -> Solution:
         """What has been reached: the last parameters, or those that are best on fresh points."""
         theta, losses = self.state.theta, self.record
@@ -224,7 +230,7 @@ class Trainer:
                 message = f"a monitor failed and is not called again: {type(error).__name__}: {error}"
                 warnings.warn(message, stacklevel=3)
                 continue
-            if answer is True:
+            if isinstance(answer, bool | np.bool_) and answer:
                 reason = "stopped by a monitor"
         if folder is not None:
             folder.after_block(self)
@@ -381,11 +387,11 @@ def _refuse_too_large(method: Method, parameters: int | None, rows: int) -> None
     there = physical_memory()
     if parameters is None or there is None or method.memory(parameters, rows) <= there:
         return
-    needed = method.memory(parameters, rows) / 2**30
+    needed = method.memory(parameters, rows)
     fewer = " or fewer points" if method.memory(parameters, 0) <= there else ""
     raise SettingError(
-        f"a model with {parameters} parameters needs matrices of about {needed:.0f} GB, this machine has "
-        f"{there / 2**30:.0f}: take a smaller model{fewer}"
+        f"a model with {parameters} parameters needs matrices of about {gigabytes(needed)} GB, this machine has "
+        f"{gigabytes(there)}: take a smaller model{fewer}"
     )
 
 

@@ -13,10 +13,13 @@ from anagram.problem import Problem
 from anagram.setting import Setting
 
 
+SMALLEST, LARGEST = 1e-6, 1e6  # viscosities; the quadrature of the reference grows with the root of 1/ν
+
+
 def state(nu: float = 0.01) -> Problem:
     """State the problem for a viscosity ν."""
-    if isinstance(nu, bool) or not isinstance(nu, int | float) or not 0 < nu < np.inf:
-        raise ProblemError(f"the viscosity nu must be a positive number, not {nu!r}")
+    if isinstance(nu, bool) or not isinstance(nu, int | float) or not SMALLEST <= nu <= LARGEST:
+        raise ProblemError(f"the viscosity nu must be a positive number, from {SMALLEST:g} to {LARGEST:g}, not {nu!r}")
     space_time = Box(t=(0, 1), x=(-1, 1))
     return Problem(
         space_time,

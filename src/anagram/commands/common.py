@@ -14,6 +14,8 @@ out = Console(soft_wrap=True)
 err = Console(stderr=True, soft_wrap=True)
 
 WRONG_INPUT, NUMERICAL_FAILURE = 2, 3
+MOST_SEEDS = 100_000
+LONGEST_MESSAGE = 2000  # characters
 
 Target = Annotated[
     str,
@@ -31,7 +33,10 @@ def wrong_input() -> Iterator[None]:
     try:
         yield
     except AnagramError as error:
-        err.print(f"[bold red]error:[/] {escape(str(error))}")
+        err.print(f"[bold red]error:[/] {escape(one_line(str(error)))}")
+        raise typer.Exit(WRONG_INPUT) from None
+    except MemoryError:
+        err.print("[bold red]error:[/] out of memory: take a smaller model, fewer points or a coarser grid")
         raise typer.Exit(WRONG_INPUT) from None
 
 
@@ -47,15 +52,17 @@ def read_seeds(text: str, option: str = "--seeds") -> list[int]:
     try:
         if ":" in text:
             first, last = (int(part) for part in text.split(":"))
-            seeds = list(range(first, last))
+            seeds = list(range(first, min(last, first + MOST_SEEDS + 1)))
         elif "," in text:
             seeds = [int(part) for part in text.split(",") if part.strip()]
         else:
-            seeds = list(range(int(text)))
+            seeds = list(range(min(int(text), MOST_SEEDS + 1)))
     except ValueError:
         raise SettingError(f"{option} needs a number, a range 3:7 or a list 0,4,5, not '{text.rstrip(',')}'") from None
     if not seeds or min(seeds) < 0:
         raise SettingError(f"{option} {text.rstrip(',')} names no seeds, or negative ones")
+    if len(seeds) > MOST_SEEDS:
+        raise SettingError(f"{option} {text} names more than {MOST_SEEDS} seeds: take fewer")
     return seeds
 
 
@@ -77,7 +84,7 @@ def read_value(text: str) -> Any:
     value = text.strip()
     try:
         read = ast.literal_eval({"true": "True", "false": "False"}.get(value.lower(), value))
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         read = value
     whole = isinstance(read, float) and read.is_integer() and "." not in value  # 1e3 is a thousand
     return int(read) if whole else read
@@ -88,11 +95,17 @@ def show_warning(message: Any, category: Any, *_: Any, **__: Any) -> None:
     from anagram.errors import PointsWarning, RunWarning
 
     if issubclass(category, PointsWarning | RunWarning):
-        err.print(f"[bold yellow]warning:[/] {escape(str(message))}")
+        err.print(f"[bold yellow]warning:[/] {escape(one_line(str(message)))}")
+
+
+def one_line(text: str) -> str:
+    """A message in one line, and not a page of it: parts of it may come from a file."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_MESSAGE else f"{line[: LONGEST_MESSAGE - 1]}…"
 
 
 def escape(text: str) -> str:
-    """Brackets in a text are no markup."""
+    """Brackets in a text are no markup, and characters that steer a terminal are shown and not sent to it."""
     from rich.markup import escape
 
-    return escape(text)
+    return escape("".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text))

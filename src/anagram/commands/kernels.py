@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from anagram.commands.common import Target, out, read_names, show_warning, wrong_input
+from anagram.commands.common import Target, escape, out, read_names, show_warning, wrong_input
 
 
 def kernels(
@@ -45,7 +45,7 @@ def _draw_kernels(
 ) -> None:
     import anagram as ag
     from anagram.defaults import complete
-    from anagram.files import prepare_folder
+    from anagram.files import file_name, prepare_folder
     from anagram.loading import find_problem
     from anagram.report.kernels import KINDS, inner_condition, kernel_figure, what_is_shown
     from anagram.tangent.space import with_boundary_weight
@@ -64,12 +64,12 @@ def _draw_kernels(
         space = ag.TangentSpace(with_boundary_weight(problem, weight), model, theta)
         words = "first parameters" if stage == "start" else "after training"
         for kind in dict.fromkeys(kinds):
-            path = where / f"{problem.name}-{kind}-{stage}.png"
+            path = where / f"{file_name(problem.name)}-{kind}-{stage}.png"
             title = f"{KINDS[kind]} of {problem.name}{what_is_shown(problem, kind)}, {words}"
             _, spreads = kernel_figure(space, kind, title, path)
             out.print(
                 f"{KINDS[kind]:17} {stage:5}  spread {spreads.min():.2f} to {spreads.max():.2f}, "
-                f"median {statistics.median(spreads):.2f}   {path}"
+                f"median {statistics.median(spreads):.2f}   {escape(str(path))}"
             )
         share = f"{100 * space.orthogonal_share:.2g} %"
         out.print(

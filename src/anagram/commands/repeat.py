@@ -35,7 +35,7 @@ def repeat(
         solution, comparison = run_again(folder, _problem(folder, trust), to, progress=not quiet)
     if not quiet:
         table = Table("", "then", "now", box=None, header_style="bold", pad_edge=False)
-        table.add_row("loss", *(f"{v:.16e}" for v in comparison.losses))
+        table.add_row("loss", *("not finite" if v is None else f"{v:.16e}" for v in comparison.losses))
         if None not in comparison.errors:
             table.add_row("L² error", *(f"{v:.16e}" for v in comparison.errors))
         for name, pair in comparison.versions.items():
@@ -53,8 +53,8 @@ def _problem(folder: Path, trust: bool) -> Problem | None:
     from anagram.loading import problem_again
     from anagram.runfolder import PROBLEM
 
-    origin: Any = read_record(folder).get("origin") or {}
-    if "file" not in origin:
+    origin: Any = read_record(folder).get("origin")
+    if not isinstance(origin, dict) or "file" not in origin:
         return None
     if not trust:
         raise SettingError(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from anagram.commands.common import out, read_names, read_seeds, show_warning, wrong_input
+from anagram.commands.common import escape, out, read_names, read_seeds, show_warning, wrong_input
 
 
 def reproduce(
@@ -46,4 +46,4 @@ def reproduce(
         if not done:
             out.print("Not all of it is there yet; the same command goes on where it stopped.")
         if (folder / "tables.md").exists():
-            out.print(f"Tables: {folder / 'tables.md'}    figures: {folder / 'figures'}")
+            out.print(escape(f"Tables: {folder / 'tables.md'}    figures: {folder / 'figures'}"))

@@ -181,13 +181,16 @@ def carry_out(
     quiet: bool,
 ) -> Solution:
     """Run, estimate, write pictures."""
-    from anagram.files import json_text, write_atomically
+    from anagram.files import RECORD, json_text, write_atomically
 
     monitors, close = _loggers(logs, planned)
     try:
         solution = planned.start(checkpoint_every=checkpoint, progress=not quiet, monitors=monitors)
     except KeyboardInterrupt:
-        err.print(f"Stopped at once; the last checkpoint stands. Go on with:  {escape(planned.command)}")
+        if (planned.folder / RECORD).exists():
+            err.print(f"Stopped at once; the last checkpoint stands. Go on with:  {escape(planned.command)}")
+        else:
+            err.print("Stopped before the first step; there is nothing to keep.")
         raise typer.Exit(STOPPED_AT_ONCE) from None
     finally:
         close()
@@ -207,10 +210,14 @@ def _loggers(names: list[str], planned: Planned) -> tuple[list[Any], Callable[[]
     """Monitors for other programs, and what closes them."""
     if not names:
         return [], lambda: None
+    from anagram.errors import FileError
     from anagram.report.figures import solution_figure
     from anagram.report.tensorboard import TensorBoard
 
-    writer = TensorBoard(planned.folder / "tensorboard")
+    events = planned.folder / "tensorboard"
+    if events.is_symlink():  # a run folder may come from someone else
+        raise FileError(f"'{events}' is a link to another place: remove it first")
+    writer = TensorBoard(events)
 
     def remember(_: dict[str, Any], run: Any) -> None:
         writer.picture = lambda: solution_figure(run.solution())
@@ -256,9 +263,9 @@ def _estimate(solution: Solution) -> dict[str, Any]:
 
 def new_folder(name: str) -> Path:
     """A folder that no other run has, also when several start in the same second."""
-    from anagram.files import prepare_folder
+    from anagram.files import file_name, prepare_folder
 
-    base = prepare_folder("runs") / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    base = prepare_folder("runs") / f"{file_name(name)}-{time.strftime('%Y%m%d-%H%M%S')}"
     candidate, count = base, 1
     while True:
         try:

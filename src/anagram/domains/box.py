@@ -27,9 +27,9 @@ class Box(Region):
         for axis, interval in intervals.items():
             try:
                 low, high = (float(v) for v in interval)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise ProblemError(f"the axis '{axis}' needs two ends, as in {axis}=(0, 1), not {interval!r}") from None
-            if not (np.isfinite(low) and np.isfinite(high) and low < high):
+            if not (low < high and np.isfinite(high - low)):
                 raise ProblemError(f"the axis '{axis}' needs finite ends, the lower first, not ({low:g}, {high:g})")
             self.intervals[axis] = (low, high)
         self.axes = tuple(self.intervals)

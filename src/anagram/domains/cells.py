@@ -11,9 +11,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from anagram.domains.rules import Draw, Intervals, PointRule
+from anagram.domains.rules import MOST_POINTS, Draw, Intervals, PointRule, refuse_too_many
 from anagram.errors import SettingError
 
+HIGHEST_ORDER = 100  # points along an axis of a cell
 COARSEST = 4.0  # times as large as at the start a cell may become
 
 
@@ -37,8 +38,7 @@ class Mesh:
             # Largest first; cells of equal size are halved together unless the count is reached.
             order = np.argsort(-size, kind="stable")[: count - len(self.leaves)]
             order = order[size[order] > 0.75 * size.max()]
-            for leaf, axis in zip(self.leaves[order], longest[order], strict=True):
-                self._halve(int(leaf), int(axis))
+            self._halve(self.leaves[order], longest[order])
 
     @property
     def dimension(self) -> int:
@@ -96,21 +96,23 @@ class Mesh:
             heapq.heappop(pairs)
             chosen.add(leaf)
             self._join(node, halves[node])
-            self._halve(leaf, along[leaf])
+            self._halve(np.array([leaf]), np.array([along[leaf]]))
             done += 1
         return done
 
     def _volume(self, node: int) -> float:
         return float(np.prod(self.high[node] - self.low[node]))
 
-    def _halve(self, leaf: int, axis: int) -> None:
-        middle = 0.5 * (self.low[leaf, axis] + self.high[leaf, axis])
-        low, high = np.stack([self.low[leaf]] * 2), np.stack([self.high[leaf]] * 2)
-        high[0, axis] = low[1, axis] = middle
+    def _halve(self, leaves: np.ndarray, axes: np.ndarray) -> None:
+        """Halve leaves, each along its axis; the two halves of one stand side by side."""
+        middle = 0.5 * (self.low[leaves, axes] + self.high[leaves, axes])
+        low, high = np.repeat(self.low[leaves], 2, axis=0), np.repeat(self.high[leaves], 2, axis=0)
+        lower = 2 * np.arange(len(leaves))
+        high[lower, axes] = low[lower + 1, axes] = middle
         first = len(self.low)
         self.low, self.high = np.concatenate([self.low, low]), np.concatenate([self.high, high])
-        self.parent = np.append(self.parent, [leaf, leaf])
-        self.leaves = np.append(self.leaves[self.leaves != leaf], [first, first + 1])
+        self.parent = np.append(self.parent, np.repeat(leaves, 2))
+        self.leaves = np.append(self.leaves[~np.isin(self.leaves, leaves)], np.arange(first, first + 2 * len(leaves)))
 
     def _join(self, node: int, halves: list[int]) -> None:
         self.leaves = np.append(self.leaves[~np.isin(self.leaves, halves)], node)
@@ -126,10 +128,14 @@ class Cells(PointRule):
         for name, value in (("count", count), ("order", order)):
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
                 raise SettingError(f"Cells needs a positive whole number as its {name}, not {value!r}")
+        for name, value, most in (("count", count, MOST_POINTS), ("order", order, HIGHEST_ORDER)):
+            if value > most:
+                raise SettingError(f"Cells takes at most {most:g} as its {name}")
         self.count, self.order = int(count), int(order)
 
     def mesh(self, dimension: int) -> Mesh:
         """The cells at the start, all of about the same size."""
+        refuse_too_many(max(self.count, self.order**dimension), dimension, self)
         return Mesh(dimension, max(1, round(self.count / self.order**dimension)))
 
     def draw(

@@ -6,13 +6,19 @@ Weights of one draw sum to one: they integrate against the probability measures 
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from anagram.environment import gigabytes, physical_memory
 from anagram.errors import SettingError
+
+MOST_POINTS = 10**12  # of any rule; numbers above are slips of the keyboard
+MOST_NODES = 4000  # of Gauss–Legendre on an axis: they are the eigenvalues of a matrix of this size
+BYTES = 64  # that a point takes on each of its axes while it is drawn, with its weight and copies
 
 Intervals = Mapping[str, tuple[float, float]]
 Draw = tuple[np.ndarray, np.ndarray]
@@ -46,11 +52,16 @@ class Tensor(PointRule):
     def nodes(self, axis: str, interval: tuple[float, float], closed: bool) -> Draw:
         """Nodes and weights on one axis."""
 
+    @abc.abstractmethod
+    def along(self, axis: str) -> int:
+        """How many nodes there are on one axis."""
+
     def draw(
         self, intervals: Intervals, rng: np.random.Generator, *, closed: bool, fixed: Mapping[str, float] | None = None
     ) -> Draw:
         if not intervals:
             return np.zeros((1, 0)), np.ones(1)
+        refuse_too_many(math.prod(self.along(axis) for axis in intervals), len(intervals), self)
         parts = [self.nodes(axis, interval, closed) for axis, interval in intervals.items()]
         grids = np.meshgrid(*(x for x, _ in parts), indexing="ij")
         weights = np.meshgrid(*(w for _, w in parts), indexing="ij")
@@ -65,7 +76,9 @@ class PerAxis(Tensor):
             name = type(self).__name__
             raise SettingError(f"give {name} one number, {name}(30), or one entry per axis, {name}(t=30, x=60)")
         for axis, value in {"": count, **by_axis}.items():
-            if np.ndim(value) == 0 and value is not None:
+            if (isinstance(value, Sequence) and not isinstance(value, str)) or getattr(value, "ndim", 0):
+                _numbers(value, type(self).__name__, axis)
+            elif value is not None:
                 _positive(value, type(self).__name__, axis)
         self.count = count
         self.by_axis = by_axis
@@ -79,6 +92,10 @@ class PerAxis(Tensor):
                 f"{self!r} says nothing about the axis '{axis}': add {axis}=... to it, and name no other axes"
             )
         return self.by_axis[axis]
+
+    def along(self, axis: str) -> int:
+        entry = self.entry(axis)
+        return int(np.size(entry)) if np.ndim(entry) else int(entry)
 
     def __repr__(self) -> str:
         shown = (
@@ -119,6 +136,10 @@ class GaussLegendre(PerAxis):
         count = self.entry(axis)
         if np.ndim(count):
             raise SettingError(f"GaussLegendre needs a number of points on the axis '{axis}'; Grid takes coordinates")
+        if count > MOST_NODES:
+            raise SettingError(
+                f"GaussLegendre has at most {MOST_NODES} points on an axis, not {count} on '{axis}': take Grid or Sobol"
+            )
         x, w = np.polynomial.legendre.leggauss(int(count))
         low, high = interval
         return low + (high - low) * (x + 1) / 2, w / 2
@@ -151,6 +172,7 @@ class Counted(PointRule):
         """So many draws, one after the other."""
         if not intervals:
             return np.zeros((times, 0)), np.ones(times)
+        refuse_too_many(times * self.count, len(intervals), self)
         bounds = np.array(list(intervals.values()), dtype=float)
         x = bounds[:, 0] + (bounds[:, 1] - bounds[:, 0]) * self.units(times, len(bounds), rng)
         return x, np.full(len(x), 1.0 / len(x))
@@ -335,3 +357,22 @@ def _positive(value: Any, rule: str, axis: str) -> None:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         where = f" on the axis '{axis}'" if axis else ""
         raise SettingError(f"{rule} needs a whole number of points, at least 1{where}, not {value!r}")
+    if value > MOST_POINTS:
+        raise SettingError(f"{rule} cannot have more than {MOST_POINTS:.0e} points: take fewer")
+
+
+def _numbers(values: Any, rule: str, axis: str) -> None:
+    try:
+        np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise SettingError(f"{rule} needs numbers as the coordinates on the axis '{axis}', not {values!r}") from None
+
+
+def refuse_too_many(points: int, axes: int, rule: Any) -> None:
+    """Say that points do not fit into memory, before any of them is drawn."""
+    there, needed = physical_memory(), BYTES * points * axes
+    if there is not None and needed > there:
+        raise SettingError(
+            f"the points of {rule!r} take about {gigabytes(needed)} GB of memory, this machine has "
+            f"{gigabytes(there)}: take fewer"
+        )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from anagram.domains import Box
-from anagram.environment import physical_memory
+from anagram.environment import gigabytes, physical_memory
 from anagram.errors import ProblemError
 
 ROUNDING = 1e-9  # of the length of an axis; so far may coordinates lie outside
@@ -78,7 +78,7 @@ def refuse_too_much(needed: int, what: str, remedy: str) -> None:
     there = physical_memory()
     if there is not None and needed > there:
         raise ProblemError(
-            f"{what} needs {needed / 2**30:.3g} GB of memory, this machine has {there / 2**30:.3g}: {remedy}"
+            f"{what} needs {gigabytes(needed)} GB of memory, this machine has {gigabytes(there)}: {remedy}"
         )
 
 

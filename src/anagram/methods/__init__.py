@@ -50,6 +50,10 @@ def make_method(method: str | Method, **options: Any) -> Method:
         return method
     if method not in METHODS:
         raise SettingError(f"there is no method '{method}'; choose from {', '.join(METHODS)}")
+    for name, value in options.items():
+        numbers = value if isinstance(value, list | tuple) else (value,)
+        if any(isinstance(number, int) and abs(number) >= 2**63 for number in numbers):
+            raise SettingError(f"method '{method}': {name} is too large a number")
     try:
         return METHODS[method](**options)
     except TypeError as error:

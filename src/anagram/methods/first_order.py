@@ -139,6 +139,9 @@ class Lbfgs(WithOptax):
     def __init__(self, remembered: int = 10, trials: int = 20) -> None:
         self.remembered, self.trials = _whole(remembered, "remembered"), _whole(trials, "trials")
 
+    def memory(self, parameters: int, rows: int) -> int:
+        return super().memory(parameters, rows) + 8 * 2 * self.remembered * parameters
+
     def _remembered(self, state: OptaxState) -> Any:
         return self.transformation().init(state.theta)
 
@@ -175,6 +178,9 @@ class AdamLbfgs(FirstOrder):
     def __init__(self, switch: int = 1000, rate: float = 1e-3, remembered: int = 10) -> None:
         self.switch = _whole(switch, "switch")
         self.first, self.second = Adam(rate, drops=()), Lbfgs(remembered)
+
+    def memory(self, parameters: int, rows: int) -> int:
+        return self.second.memory(parameters, rows)
 
     @property
     def rate(self) -> float:

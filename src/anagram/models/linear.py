@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import equinox as eqx
@@ -14,6 +13,8 @@ from jaxtyping import Array, Float
 from anagram.domains import Box
 from anagram.errors import SettingError
 from anagram.models.spec import ModelSpec
+
+HIGHEST_DEGREE = 10_000  # the recurrence is traced degree by degree
 
 
 class FourierSeries(eqx.Module):
@@ -61,6 +62,9 @@ class Fourier(ModelSpec):
         waves = (2 * self.order + 1) ** domain.dimension
         return FourierSeries(jnp.zeros((outputs, waves)), self.order, *_place(domain))
 
+    def count(self, domain: Box, outputs: int) -> int:
+        return outputs * (2 * self.order + 1) ** domain.dimension
+
     def options(self) -> dict[str, Any]:
         return {"order": self.order}
 
@@ -77,6 +81,8 @@ class Polynomial(ModelSpec):
 
     def __init__(self, degree: int, basis: str = "chebyshev") -> None:
         self.degree = _degree(degree, "Polynomial")
+        if self.degree > HIGHEST_DEGREE:
+            raise SettingError(f"the degree of a Polynomial is at most {HIGHEST_DEGREE}, not {degree}")
         if basis not in ("chebyshev", "legendre"):
             raise SettingError(f"there is no polynomial basis '{basis}'; choose chebyshev or legendre")
         self.basis = basis
@@ -84,6 +90,9 @@ class Polynomial(ModelSpec):
     def build(self, domain: Box, outputs: int, key: jax.Array) -> TensorPolynomial:
         shape = (outputs, *[self.degree + 1] * domain.dimension)
         return TensorPolynomial(jnp.zeros(shape), self.basis, *_place(domain))
+
+    def count(self, domain: Box, outputs: int) -> int:
+        return outputs * (self.degree + 1) ** domain.dimension
 
     def options(self) -> dict[str, Any]:
         return {"degree": self.degree, "basis": self.basis}
@@ -98,9 +107,10 @@ class Polynomial(ModelSpec):
 
 def half_lattice(order: int, dimension: int) -> Float[np.ndarray, "waves axes"]:
     """One of k and −k for every wave vector k ≠ 0 with |k_l| ≤ order."""
-    zero = (0,) * dimension
-    vectors = itertools.product(range(-order, order + 1), repeat=dimension)
-    return np.array([k for k in vectors if k > zero], dtype=float).reshape(-1, dimension)
+    line = np.arange(-order, order + 1, dtype=float)
+    vectors = np.stack(np.meshgrid(*[line] * dimension, indexing="ij"), axis=-1).reshape(-1, dimension)
+    # In this order zero is the one in the middle, and −k stands as far before it as k behind it.
+    return vectors[len(vectors) // 2 + 1 :]
 
 
 def _polynomials(z: Float[Array, ""], count: int, basis: str) -> Float[Array, " count"]:

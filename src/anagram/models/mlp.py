@@ -28,6 +28,7 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
 
 STEEPNESS = 2.0  # of the first layer of a rough network, and how far its biases reach
 INITIALISATIONS = ("lecun", "glorot", "frequency", "small")
+MOST_LAYERS = 1000  # each of them is traced; more take minutes before anything happens
 
 
 class Network(eqx.Module):
@@ -82,6 +83,8 @@ class MLP(ModelSpec):
                 raise SettingError(f"widths of an MLP are positive whole numbers, as in MLP(32, 32), not {width!r}")
         if not widths:
             raise SettingError("an MLP needs at least one hidden layer, as in MLP(32)")
+        if len(widths) > MOST_LAYERS:
+            raise SettingError(f"an MLP has at most {MOST_LAYERS} hidden layers, not {len(widths)}")
         if activation not in ACTIVATIONS:
             hint = (
                 " (second derivatives of relu vanish, it cannot solve a differential equation)"
@@ -107,6 +110,10 @@ class MLP(ModelSpec):
         low = domain.low if self.scale else np.zeros(domain.dimension)
         length = domain.lengths / self.scale if self.scale else np.ones(domain.dimension)
         return Network(weights, biases, self.activation, tuple(low.tolist()), tuple(length.tolist()))
+
+    def count(self, domain: Box, outputs: int) -> int:
+        sizes = (domain.dimension, *self.widths, outputs)
+        return sum((fan_in + 1) * fan_out for fan_in, fan_out in itertools.pairwise(sizes))
 
     def options(self) -> dict[str, Any]:
         return {"widths": list(self.widths), "activation": self.activation, "init": self.init, "scale": self.scale}

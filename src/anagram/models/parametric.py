@@ -21,12 +21,12 @@ ModelLike = ModelSpec | Callable[..., Any] | Mapping[str, Any]
 
 
 def count_parameters(model: ModelLike, asked: Unknowns) -> int | None:
-    """How many parameters a recipe leads to, without allocating them; None for anything but a recipe."""
-    if not isinstance(model, ModelSpec):
+    """How many parameters recipes lead to, without allocating them; None for anything but recipes."""
+    if isinstance(model, ModelSpec):
+        return model.count(asked.domain, asked.outputs) + len(asked.coefficients)
+    if not isinstance(model, Mapping) or not all(isinstance(model.get(u.name), ModelSpec) for u in asked.unknowns):
         return None
-    shapes = eqx.filter_eval_shape(model.build, asked.domain, asked.outputs, jax.random.key(0))
-    arrays = jax.tree.leaves(eqx.filter(shapes, lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct)))
-    return sum(leaf.size for leaf in arrays) + len(asked.coefficients)
+    return sum(model[u.name].count(asked.domain, u.components) for u in asked.unknowns) + len(asked.coefficients)
 
 
 class ByUnknown(eqx.Module):

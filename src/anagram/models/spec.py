@@ -27,6 +27,12 @@ class ModelSpec(abc.ABC):
     def build(self, domain: Box, outputs: int, key: jax.Array) -> eqx.Module:
         """The module, with its initial parameters."""
 
+    def count(self, domain: Box, outputs: int) -> int:
+        """How many parameters the module has, found without allocating any."""
+        shapes = eqx.filter_eval_shape(self.build, domain, outputs, jax.random.key(0))
+        arrays = jax.tree.leaves(eqx.filter(shapes, lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct)))
+        return sum(leaf.size for leaf in arrays)
+
     @abc.abstractmethod
     def options(self) -> dict[str, Any]:
         """Everything that `from_options` needs, as JSON values."""

@@ -232,7 +232,8 @@ def _title(solution: Solution) -> str:
     error = f", L² error {s['l2_error']:.1e}" if s.get("l2_error") is not None else ""
     fresh = s.get("validation_loss")
     fresh = "" if fresh is None else f" ({fresh:.1e} on fresh points)"
-    return f"{s['problem']}: {s['steps']} steps, loss {s['loss']:.1e}{fresh}{error}"
+    loss = "not finite" if s["loss"] is None else f"{s['loss']:.1e}"
+    return f"{s['problem']}: {s['steps']} steps, loss {loss}{fresh}{error}"
 
 
 def _positive(values: Any) -> np.ndarray:
@@ -247,6 +248,8 @@ def finish(figure: Figure, path: str | Path | None) -> Figure:
         try:
             if Path(path).is_dir():
                 raise IsADirectoryError(f"'{path}' is a folder")
+            if Path(path).is_symlink():
+                Path(path).unlink()  # a picture takes its place; in a folder from someone else it may lead anywhere
             figure.savefig(path)
         except (OSError, ValueError) as error:
             raise FileError(f"cannot write the picture '{path}': {error}") from error
