@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from typing import Any
 
@@ -24,6 +25,7 @@ class Interrupts:
         if self.seen:
             raise KeyboardInterrupt
         self.seen = True
+        print("\nStopping after this block; once more stops at once.", file=sys.stderr, flush=True)
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():

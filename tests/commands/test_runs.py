@@ -8,6 +8,7 @@ from safetensors.numpy import load_file
 from typer.testing import CliRunner
 
 from anagram.cli import app
+from anagram.interrupts import Interrupts
 
 FILE = """
 import anagram as ag
@@ -94,3 +95,20 @@ def test_events_for_tensorboard(folder):
     result = anagram("solve", "bend.py:mine", *OPTIONS, "--steps", "2", "--out", "logged", "--log", "tensorboard")
     assert result.exit_code == 0, result.output
     assert list((folder / "logged" / "tensorboard").glob("events*"))
+
+
+def test_an_interrupt_says_how_to_go_on(folder, monkeypatch):
+    class Pressed(Interrupts):
+        def __enter__(self):
+            super().__enter__()
+            self.seen = True
+            return self
+
+    monkeypatch.setattr("anagram.trainer.Interrupts", Pressed)
+    loud = [o for o in OPTIONS if o != "--quiet"]
+    result = anagram("solve", "bend.py:mine", *loud, "--steps", "9", "--out", "stopped")
+    assert result.exit_code == 0, result.output
+    assert "Go on with:  anagram solve bend.py:mine --resume stopped" in result.output
+    assert json.loads((folder / "stopped" / "run.json").read_text())["status"] == "interrupted"
+    refused = anagram("solve", "bend.py:mine", *OPTIONS, "--out", "stopped")
+    assert "holds a run that has not ended" in refused.output
