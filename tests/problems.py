@@ -27,3 +27,17 @@ def front():
         initial=ag.Condition(lambda u: u, on=SPACE_TIME.face(t=0), equals=lambda x: jnp.sin(2 * jnp.pi * x)),
         walls=ag.Condition(lambda u: u, on=SPACE_TIME.faces("x")),
     )
+
+
+# The same problem as a file, for the command line.
+FILE = """
+import anagram as ag
+
+line = ag.Box(x=(0, 1))
+mine = ag.Problem(
+    line,
+    equation=ag.Condition(lambda u: u.d("x", "x"), equals=2.0),
+    ends=ag.Condition(lambda u: u, on=line.boundary()),
+    solution=lambda x: x * (x - 1),
+)
+"""

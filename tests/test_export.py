@@ -22,7 +22,7 @@ from tolerances import assert_close
 
 SUMMARY = {
     "problem": "made", "method": "auto", "seed": 0, "steps": 7, "loss": 1e-9, "validation_loss": 2e-9, "l2_error": None,
-    "relative_l2_error": None, "stopped_because": "steps used up", "error_estimate": {"value": 3e-5, "reliable": True},
+    "relative_l2_error": None, "stopped_because": "steps used up", "error_estimate": {"value": 3e-5, "reliable": True, "reasons": []},
 }  # fmt: skip
 
 
@@ -311,7 +311,7 @@ def test_a_series_over_time(scalar, tmp_path):
     expected = export.to_numpy(scalar, {"t": 11, "x": 5})["u"]
     for row, entry in zip(expected, entries, strict=True):
         kind, arrays = read_vtk(tmp_path / entry.attrib["file"])
-        assert np.array_equal(arrays["u"][:, 0, 0], row)
+        assert_close(arrays["u"][:, 0, 0], row, scale=1.0)  # one moment at a time is compiled for itself
     assert kind.attrib["WholeExtent"] == "0 4 0 0 0 0"
 
 

@@ -8,18 +8,7 @@ from anagram.cli import app
 from anagram.commands.sweep import read_values
 from anagram.report.sweep import convergence_figure, markdown, rows, study_figure
 from anagram.sweep import Study, combinations, run_study
-
-FILE = """
-import anagram as ag
-
-line = ag.Box(x=(0, 1))
-problem = ag.Problem(
-    line,
-    equation=ag.Condition(lambda u: u.d("x", "x"), equals=2.0),
-    ends=ag.Condition(lambda u: u, on=line.boundary()),
-    solution=lambda x: x * (x - 1),
-)
-"""
+from problems import FILE
 
 
 @pytest.mark.parametrize(

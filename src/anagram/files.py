@@ -8,6 +8,7 @@ import json
 import math
 import os
 import platform
+import stat
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -57,6 +58,8 @@ def file_name(text: str) -> str:
 
 def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
     """Write beside the target, flush to disk, rename: the target is never half written."""
+    if is_special(path, follow=False):
+        raise FileError(f"cannot write '{path}': it is a device or a pipe; give the name of a file")
     temporary = path.with_name(f".{path.name}.tmp{os.getpid()}")
     try:
         temporary.unlink(missing_ok=True)  # it may be a link to somewhere else
@@ -70,6 +73,15 @@ def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def is_special(path: Path, *, follow: bool = True) -> bool:
+    """Whether a path is there and is neither a file nor a folder: a file renamed to it would take its place."""
+    try:
+        mode = path.stat(follow_symlinks=follow).st_mode
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode))
 
 
 def _flush_folder(folder: Path) -> None:

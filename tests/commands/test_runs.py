@@ -9,19 +9,15 @@ from typer.testing import CliRunner
 
 from anagram.cli import app
 from anagram.interrupts import Interrupts
+from problems import FILE
 
-FILE = """
-import anagram as ag
-
-line = ag.Box(x=(0, 1))
-mine = ag.Problem(
-    line,
-    equation=ag.Condition(lambda u: u.d("x", "x"), equals=2.0),
-    ends=ag.Condition(lambda u: u, on=line.boundary()),
-)
+TEXT = (
+    FILE
+    + """
 other = ag.Problem(line, equation=ag.Condition(lambda u: u, equals=1.0))
 __import__("pathlib").Path("executed").write_text("x")
 """
+)
 OPTIONS = ("--set", "width=4", "--set", "points=20", "--method", "anagram", "--no-estimate", "--quiet")
 
 
@@ -33,7 +29,7 @@ def anagram(*arguments):
 def folder(tmp_path, monkeypatch):
     """A run of four steps, from a file with two problems."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "bend.py").write_text(FILE)
+    (tmp_path / "bend.py").write_text(TEXT)
     result = anagram("solve", "bend.py:mine", *OPTIONS, "--steps", "4", "--out", "run")
     assert result.exit_code == 0, result.output
     return tmp_path
@@ -44,7 +40,7 @@ def theta(folder):
 
 
 def test_a_run_of_a_file_goes_on_with_the_file_or_its_copy(folder):
-    assert (folder / "run" / "problem.py").read_text() == FILE
+    assert (folder / "run" / "problem.py").read_text() == TEXT
     anagram("solve", "bend.py:mine", *OPTIONS, "--steps", "9", "--out", "whole")
     for target, steps in (("bend.py", 6), ("run/problem.py:mine", 9)):
         result = anagram("solve", target, "--resume", "run", "--steps", str(steps), "--no-estimate", "--quiet")
@@ -68,7 +64,7 @@ def test_what_may_not_be_changed_is_refused(folder):
         result = anagram("solve", *arguments)
         assert result.exit_code == 2, result.output
         assert message in " ".join(result.output.split())
-    (folder / "bend.py").write_text(FILE.replace("2.0", "3.0"))
+    (folder / "bend.py").write_text(TEXT.replace("2.0", "3.0"))
     result = anagram("solve", "bend.py", "--resume", "run")
     assert "its copy is run/problem.py:mine" in result.output
 

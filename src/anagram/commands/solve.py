@@ -234,12 +234,12 @@ def _check_logs(names: list[str]) -> None:
 
 def _check_json_path(path: Path | None) -> None:
     from anagram.errors import SettingError
-    from anagram.files import prepare_folder
+    from anagram.files import is_special, prepare_folder
 
     if path is not None:
         prepare_folder(path.parent)
-        if path.is_dir():
-            raise SettingError(f"--json needs the name of a file; '{path}' is a folder")
+        if path.is_dir() or is_special(path):
+            raise SettingError(f"--json needs the name of a file; '{path}' is a folder or a device")
 
 
 def _estimate(solution: Solution) -> dict[str, Any]:

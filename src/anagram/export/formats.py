@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anagram.components import WRITTEN, part_names, real_parts
 from anagram.errors import FileError, MissingError, ProblemError
 from anagram.export.grid import TensorGrid, make_grid
 from anagram.export.values import GridEvaluator, GridValues, Operators, grid_values
-from anagram.files import prepare_folder, write_atomically
+from anagram.files import is_special, prepare_folder, write_atomically
 
 if TYPE_CHECKING:
     import xarray
@@ -69,7 +70,7 @@ def to_netcdf(
     points = make_grid(solution.domain, grid, at)
     if engine == "scipy":
         _refuse_in_version_3(points.size, names)
-    values = real_parts(evaluator.on(points).values)
+    values = real_parts(evaluator.on(points).values, WRITTEN)
     data = _dataset(dataset, points, values, solution)
     write_atomically(target, lambda p: data.to_netcdf(p, engine=engine))
     return target
@@ -109,7 +110,7 @@ def to_csv(
         with temporary.open("w", encoding="utf-8", newline="") as file:
             file.write(",".join(header) + "\n")
             for _, x, values in evaluator.chunks(points):
-                table = np.column_stack([x, *real_parts(values).values()])
+                table = np.column_stack([x, *real_parts(values, WRITTEN).values()])
                 np.savetxt(file, table, fmt="%.17g", delimiter=",")
 
     write_atomically(target, write)
@@ -128,23 +129,10 @@ def description(solution: Solution) -> dict[str, str | int | float]:
     return {key: value for key, value in known.items() if isinstance(value, str | int | float)}
 
 
-def real_parts(values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Real arrays only: a complex one becomes its real and its imaginary part."""
-    parts: dict[str, np.ndarray] = {}
-    for name, array in values.items():
-        if np.iscomplexobj(array):
-            parts |= {f"{name}_re": np.real(array), f"{name}_im": np.imag(array)}
-        else:
-            parts[name] = array
-    return parts
-
-
 def real_names(evaluator: GridEvaluator, axes: Iterable[str]) -> list[str]:
     """The names that `real_parts` will give; an error, before anything is computed, if one of them is taken."""
     names = [
-        part
-        for name, is_complex in evaluator.is_complex.items()
-        for part in ((f"{name}_re", f"{name}_im") if is_complex else (name,))
+        part for name, is_complex in evaluator.is_complex.items() for part in part_names(name, is_complex, WRITTEN)
     ]
     taken = [*axes, *names]
     for name in names:
@@ -156,8 +144,8 @@ def real_names(evaluator: GridEvaluator, axes: Iterable[str]) -> list[str]:
 def writable(path: str | Path) -> Path:
     """The path of a file to be written; an error, before anything is computed, if it cannot be."""
     target = named_file(path)
-    if target.is_dir():
-        raise FileError(f"cannot write '{target}': it is a folder; give the name of a file")
+    if target.is_dir() or is_special(target):
+        raise FileError(f"cannot write '{target}': it is a folder or a device; give the name of a file")
     prepare_folder(target.parent)
     return target
 

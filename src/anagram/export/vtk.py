@@ -12,8 +12,9 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
+from anagram.components import WRITTEN, real_parts
 from anagram.errors import FileError, ProblemError
-from anagram.export.formats import At, named_file, real_names, real_parts, writable
+from anagram.export.formats import At, named_file, real_names, writable
 from anagram.export.grid import TensorGrid, make_grid
 from anagram.export.values import GridEvaluator, Operators
 from anagram.files import prepare_folder, write_atomically
@@ -92,7 +93,7 @@ def _write_series(evaluator: GridEvaluator, grid: TensorGrid, time: str, path: P
 
 
 def _write_file(evaluator: GridEvaluator, grid: TensorGrid, target: Path) -> None:
-    values = real_parts(evaluator.on(grid).values)
+    values = real_parts(evaluator.on(grid).values, WRITTEN)
 
     def write(temporary: Path) -> None:
         with temporary.open("wb") as file:

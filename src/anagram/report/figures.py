@@ -11,6 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
+from anagram.components import real_parts
 from anagram.domains import Box
 from anagram.errors import FileError
 
@@ -196,22 +197,12 @@ def _components(solution: Solution, x: np.ndarray) -> dict[str, np.ndarray]:
     values = solution(x) if x.shape[1] > 1 else solution(x[:, 0])
     names = [u.name for u in solution.model.asked.unknowns]
     by_name = values if isinstance(values, dict) else {names[0]: values}
-    return _real_parts(by_name)
+    return real_parts(by_name)
 
 
 def _exact_components(solution: Solution, x: np.ndarray) -> dict[str, np.ndarray]:
     exact = solution.problem.exact(x) if solution.problem is not None else None
-    return _real_parts(exact or {})
-
-
-def _real_parts(by_name: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    parts: dict[str, np.ndarray] = {}
-    for name, values in by_name.items():
-        if np.iscomplexobj(values):
-            parts |= {f"Re {name}": np.real(values), f"Im {name}": np.imag(values)}
-        else:
-            parts[name] = values
-    return parts
+    return real_parts(exact or {})
 
 
 def _residual(solution: Solution, x: np.ndarray) -> tuple[str, np.ndarray] | None:

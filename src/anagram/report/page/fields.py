@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from anagram.components import part_names, real_parts
 from anagram.domains import Box
 from anagram.problem import Problem
 from anagram.report.page.encode import array
@@ -41,10 +41,10 @@ class Sampling:
 def field_data(solution: Solution) -> dict[str, Any]:
     """All fields of a run as the page carries them."""
     domain, problem = solution.domain, solution.problem
-    components = [name for u in solution.model.asked.unknowns for name in _component_names(u.name, u.is_complex)]
+    components = [name for u in solution.model.asked.unknowns for name in part_names(u.name, u.is_complex)]
     inner = _inner_conditions(problem)
     sampling = choose_sampling(domain, 2 * len(components) + max(1, len(inner)))
-    values = _components(_by_name(solution, solution(sampling.x)))
+    values = real_parts(_by_name(solution, solution(sampling.x)))
     exact, notes = _exact(problem, sampling.x)
     quantities = [{"kind": "solution", "of": name, **array(values[name])} for name in components]
     quantities += [{"kind": "error", "of": name, **array(values[name] - known)} for name, known in exact.items()]
@@ -106,19 +106,6 @@ def _by_name(solution: Solution, values: Any) -> dict[str, np.ndarray]:
     return values if isinstance(values, dict) else {solution.model.asked.unknowns[0].name: values}
 
 
-def _component_names(name: str, is_complex: bool) -> tuple[str, ...]:
-    return (f"Re {name}", f"Im {name}") if is_complex else (name,)
-
-
-def _components(by_name: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Real fields; complex ones give two."""
-    parts: dict[str, np.ndarray] = {}
-    for name, values in by_name.items():
-        halves: Sequence[np.ndarray] = (np.real(values), np.imag(values)) if np.iscomplexobj(values) else (values,)
-        parts |= dict(zip(_component_names(name, np.iscomplexobj(values)), halves, strict=True))
-    return parts
-
-
 def _exact(problem: Problem | None, x: np.ndarray) -> tuple[dict[str, np.ndarray], list[str]]:
     """The known solution, or why there is none."""
     if problem is None:
@@ -127,7 +114,7 @@ def _exact(problem: Problem | None, x: np.ndarray) -> tuple[dict[str, np.ndarray
         known = problem.exact(x)
     except Exception as error:  # a user's function may not be defined on the edge of the domain
         return {}, [f"The known solution cannot be evaluated everywhere: {error}"]
-    return ({}, [NO_SOLUTION]) if known is None else (_components(known), [])
+    return ({}, [NO_SOLUTION]) if known is None else (real_parts(known), [])
 
 
 def _inner_conditions(problem: Problem | None) -> list[str]:
