@@ -21,8 +21,9 @@ from anagram.history import History
 from tolerances import assert_close
 
 SUMMARY = {
-    "problem": "made", "method": "auto", "seed": 0, "steps": 7, "loss": 1e-9, "validation_loss": 2e-9, "l2_error": None,
-    "relative_l2_error": None, "stopped_because": "steps used up", "error_estimate": {"value": 3e-5, "reliable": True, "reasons": []},
+    "problem": "made", "method": "auto", "seed": 0, "steps": 0, "loss": 1e-9, "validation_loss": 2e-9, "l2_error": None,
+    "relative_l2_error": None, "stopped_because": "steps used up",
+    "error_estimate": {"value": 3e-5, "reliable": True, "reasons": []},
 }  # fmt: skip
 
 
