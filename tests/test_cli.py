@@ -96,7 +96,7 @@ WRONG = {
     "steps": (["solve", "heat", "--steps", "-5"], "steps must be"),
     "steps text": (["solve", "heat", "--steps", "many"], "integer"),
     "nu": (["solve", "burgers", "--set", "nu=0"], "viscosity"),
-    "seeds": (["reproduce", "--seeds", "many", "--out", "r"], "a number of seeds, a range"),
+    "seeds": (["reproduce", "--seeds", "many", "--out", "r"], "needs a number, a range"),
     "no seeds": (["reproduce", "--seeds", "4:4", "--out", "r"], "names no seeds"),
     "paper": (["reproduce", "--problems", "wave", "--out", "r"], "no problem 'wave' in the paper"),
     "scale": (["reproduce", "--scale", "7", "--out", "r"], "scale"),

@@ -13,6 +13,7 @@ import pytest
 
 import anagram as ag
 from anagram import checkpoint
+from anagram.trainer import Trainer
 from problems import LINE, front, parabola
 
 QUIET = {"progress": False, "checkpoint_every": 0.0}
@@ -105,7 +106,7 @@ def test_killed_and_interrupted_processes_lose_nothing(tmp_path):
     assert killed.returncode == -signal.SIGKILL
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert (record["status"], record["summary"]) == ("running", None)
-    with pytest.raises(ag.FileError, match="has not ended: go on with it"):
+    with pytest.raises(ag.FileError, match="has not ended, or is at work: go on with it"):
         ag.load(tmp_path / "run")
     interrupted = in_process(tmp_path, 41, "SIGINT", fresh=False)
     assert interrupted.returncode == 0, interrupted.stderr
@@ -157,7 +158,34 @@ def test_an_unfinished_run_is_not_overwritten(tmp_path):
     with pytest.raises(ag.FileError, match="holds a run that has not ended: go on with it"):
         short(tmp_path)
     ag.resume(tmp_path, problem, **QUIET)
-    short(tmp_path)  # it has ended now, and may be replaced
+    with pytest.raises(ag.FileError, match="holds a run already: go on with it"):
+        short(tmp_path)
+    short(tmp_path, overwrite=True)
+
+
+def test_a_run_that_went_on_and_was_killed_is_loaded_as_it_was(tmp_path):
+    problem, solution = short(tmp_path)
+    record = json.loads((tmp_path / "run.json").read_text())
+    (tmp_path / "run.json").write_text(json.dumps(record | {"status": "running"}))
+    with (tmp_path / "metrics.jsonl").open("a") as file:
+        file.write(json.dumps(solution.history.blocks[-1] | {"step": 9}) + "\n")
+    with pytest.warns(ag.RunWarning, match="went on after this solution of step 6"):
+        loaded = ag.load(tmp_path, problem=problem)
+    assert [b["step"] for b in loaded.history.blocks] == list(range(7))
+
+
+def test_a_request_during_compilation_is_not_lost(tmp_path, monkeypatch):
+    compiled = Trainer._compile
+
+    def pressed(self):
+        compiled(self)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(Trainer, "_compile", pressed)
+    problem, solution = short(tmp_path)
+    assert (solution.stopped_because, solution.summary["steps"]) == ("interrupted", 0)
+    monkeypatch.undo()
+    assert ag.resume(tmp_path, problem, **QUIET).summary["steps"] == 6
 
 
 def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path):

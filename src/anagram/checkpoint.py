@@ -48,7 +48,7 @@ def read(folder: Path) -> tuple[Snapshot, dict[Path, str]]:
             damaged[path] = str(error)
     if damaged:
         raise FileError("; ".join(damaged.values()))
-    raise FileError(f"there is no checkpoint in '{folder}': the run was stopped before its first one, or is none")
+    raise FileError(f"there is no checkpoint in '{folder}': the run was stopped before the first one was written")
 
 
 def paths(folder: Path) -> list[Path]:

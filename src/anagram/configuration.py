@@ -18,6 +18,7 @@ from anagram.models import ModelSpec, spec_from_json, spec_to_json
 from anagram.setting import Setting
 
 CUSTOM = "custom"
+KEEP = ("last", "best")
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,10 @@ class Configuration:
     budget: Budget
     seed: int = 0
     keep: str = "last"
+
+    def __post_init__(self) -> None:
+        if self.keep not in KEEP:
+            raise SettingError(f"keep is {' or '.join(KEEP)}, not {self.keep!r}")
 
     def as_json(self) -> dict[str, Any]:
         """For ``run.json``."""
@@ -103,7 +108,7 @@ def _given_if_custom(data: Any, given: Any, what: str, read: Any) -> Any:
     """What was written down, or what the user gives in its place."""
     if not (isinstance(data, dict) and data.get("kind") == CUSTOM):
         if given is not None:
-            raise SettingError(f"the run has its {what} written down: leave {what}= away")
+            raise SettingError(f"the run has its {what} written down: leave {what}= out")
         return read(data)
     if given is None:
         raise SettingError(f"its {what} is your own ({data.get('class')}): give it again, {what}=...")

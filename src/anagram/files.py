@@ -10,6 +10,7 @@ import os
 import platform
 import stat
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ import numpy as np
 
 from anagram.configuration import model_from_json, model_to_json
 from anagram.domains import Box
-from anagram.errors import AnagramError, FileError, SettingError
+from anagram.errors import AnagramError, FileError, RunWarning, SettingError
 from anagram.history import History
 from anagram.models import ParametricModel, count_parameters
 from anagram.problem import Problem, Unknown, Unknowns
@@ -58,7 +59,7 @@ def file_name(text: str) -> str:
 
 def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
     """Write beside the target, flush to disk, rename: the target is never half written."""
-    if is_special(path, follow=False):
+    if _is_special(path):
         raise FileError(f"cannot write '{path}': it is a device or a pipe; give the name of a file")
     temporary = path.with_name(f".{path.name}.tmp{os.getpid()}")
     try:
@@ -75,10 +76,23 @@ def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def is_special(path: Path, *, follow: bool = True) -> bool:
-    """Whether a path is there and is neither a file nor a folder: a file renamed to it would take its place."""
+def refuse_unwritable(path: Path) -> None:
+    """An error, before anything is computed, if no file can be written at a path."""
+    prepare_folder(path.parent)
     try:
-        mode = path.stat(follow_symlinks=follow).st_mode
+        plain = stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as error:
+        raise FileError(f"cannot write '{path}': {getattr(error, 'strerror', None) or error}") from error
+    if not plain:
+        raise FileError(f"cannot write '{path}': it is a folder or a device; give the name of a file")
+
+
+def _is_special(path: Path) -> bool:
+    """Whether a path is a device or a pipe: a file renamed to it would take its place."""
+    try:
+        mode = path.lstat().st_mode
     except (OSError, ValueError):
         return False
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode))
@@ -109,8 +123,8 @@ def save(solution: Solution, folder: str | Path) -> Path:
     data = to_bytes(arrays)
     record = {**_record(solution), "sha256": hashlib.sha256(data).hexdigest()}
     write_atomically(path / ARRAYS, lambda p: p.write_bytes(data))
-    write_metrics(path, solution.history)
     write_record(path, record)
+    write_metrics(path, solution.history)  # last: without it the solution can still be read
     return path
 
 
@@ -123,6 +137,13 @@ def write_metrics(path: Path, history: History) -> None:
 def write_record(path: Path, record: dict[str, Any]) -> None:
     """``run.json``: what a run is, and how it ended."""
     write_atomically(path / RECORD, lambda p: p.write_text(json_text(record), encoding="utf-8"))
+
+
+def how_to_go_on(path: Path, record: dict[str, Any]) -> str:
+    """What to type, on the command line or in Python, to go on with a run."""
+    origin = record.get("origin")
+    named = f" {path / 'problem.py'}" if isinstance(origin, dict) and "file" in origin else ""
+    return f"anagram solve{named} --resume {path}, or anagram.resume('{path}')"
 
 
 def status_of(solution: Solution) -> str:
@@ -144,7 +165,9 @@ def load(folder: str | Path, problem: Problem | None = None, model: Any = None) 
     path = Path(folder)
     record = read_record(path)
     if record.get("summary") is None and record.get("status") == "running":
-        raise FileError(f"the run in '{path}' has not ended: go on with it, anagram.resume('{path}')")
+        raise FileError(
+            f"the run in '{path}' has not ended, or is at work: go on with it ({how_to_go_on(path, record)})"
+        )
     arrays = _read_arrays(path / ARRAYS, record.get("sha256"))
     theta = arrays.pop("theta", np.zeros(0))
     steps = {k.removeprefix(_STEP): v for k, v in arrays.items() if k.startswith(_STEP)}
@@ -168,6 +191,14 @@ def load(folder: str | Path, problem: Problem | None = None, model: Any = None) 
             f"'{path / ARRAYS}' does not fit the model of '{RECORD}', which has {parametric.parameters} parameters"
         )
     history = History(steps, _read_metrics(path / METRICS, steps))
+    if record.get("status") == "running":
+        taken = len(steps.get("loss", ()))
+        history.blocks = [block for block in history.blocks if block.get("step", 0) <= taken]
+        message = (
+            f"the run in '{path}' went on after this solution of step {taken} was saved, and has not ended: "
+            f"{how_to_go_on(path, record)}"
+        )
+        warnings.warn(message, RunWarning, stacklevel=2)
     return Solution(problem, parametric, theta, history, summary, record.get("configuration"))
 
 

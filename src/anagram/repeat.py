@@ -43,7 +43,14 @@ class Comparison:
 
 
 def repeat(
-    folder: str | Path, problem: Problem | None = None, out: str | Path | None = None, *, progress: bool = True
+    folder: str | Path,
+    problem: Problem | None = None,
+    out: str | Path | None = None,
+    *,
+    model: Any = None,
+    method: Any = None,
+    points: Any = None,
+    progress: bool = True,
 ) -> tuple[Solution, Comparison]:
     """Do a run again, with as many steps, and compare.
 
@@ -51,15 +58,18 @@ def repeat(
         folder: the folder of a run that has ended.
         problem: the problem; those of the catalogue are found by name.
         out: where the repetition is kept; nowhere if left out.
+        model: the module, if it is of your own; the same for `method` and `points`.
+        method: the method object, if it is of your own.
+        points: the rule for points, if it is of your own.
         progress: show a progress bar.
     """
     path = Path(folder)
     record = read_record(path)
-    configuration = steps_of(read_configuration(path, record), record, path)
+    configuration = steps_of(read_configuration(path, record, model, method, points), record, path)
     if record.get("model") != record["configuration"]["model"]:
         raise FileError(f"the record in '{path}' is damaged: its solution is not of the model of its configuration")
     problem = problem or problem_of_record(path, record)
-    before = load(path, problem=problem)
+    before = load(path, problem=problem, model=model)
     start = None
     if checkpoint.exists(path):
         start = checkpoint.read(path)[0].arrays.get(START)

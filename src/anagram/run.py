@@ -15,14 +15,15 @@ from anagram.budget import Budget
 from anagram.configuration import Configuration, configuration_from_json
 from anagram.defaults import complete
 from anagram.errors import AnagramError, FileError, RunWarning, SettingError
-from anagram.files import problem_of_catalogue, read_record, versions
+from anagram.files import how_to_go_on, problem_of_catalogue, read_record, versions
+from anagram.interrupts import Interrupts
 from anagram.methods import Method
 from anagram.problem import Problem
 from anagram.runfolder import EVERY, RunFolder
 from anagram.setting import Setting
 from anagram.snapshot import START, Snapshot, check_fingerprint, fingerprint, restore
 from anagram.solution import Solution
-from anagram.trainer import KEEP, Monitor, Trainer
+from anagram.trainer import Monitor, Trainer
 from anagram.watch import SpectrumWatch
 
 
@@ -41,6 +42,7 @@ def solve(
     early_stopping: int | None = None,
     keep: str = "last",
     folder: str | Path | None = None,
+    overwrite: bool = False,
     checkpoint_every: float = EVERY,
     progress: bool = True,
     monitors: Sequence[Monitor] = (),
@@ -62,6 +64,7 @@ def solve(
         early_stopping: stop when the loss on fresh points has had no new minimum for so many steps.
         keep: ``last`` returns the parameters at the end, ``best`` those with the least loss on fresh points.
         folder: where the run is kept: its record, metrics, checkpoints and in the end its solution.
+        overwrite: whether a run that is in the folder already may be replaced.
         checkpoint_every: seconds between checkpoints.
         progress: show a progress bar (plain lines where the output is no terminal).
         monitors: functions called with the record of every block, and with the run if they take two arguments (it has
@@ -77,10 +80,10 @@ def solve(
         model = start.model.spec
     setting = _complete(problem, model, method, points, steps, options, continued=start is not None)
     budget = Budget(setting.steps or 0, seconds, tol, patience, early_stopping=early_stopping)
-    if keep not in KEEP:
-        raise SettingError(f"keep is {' or '.join(KEEP)}, not {keep!r}")
     configuration = Configuration(setting, budget, seed, keep)
-    return begin(problem, configuration, start, folder, checkpoint_every, monitors, progress=progress)
+    return begin(
+        problem, configuration, start, folder, checkpoint_every, monitors, overwrite=overwrite, progress=progress
+    )
 
 
 def begin(
@@ -91,11 +94,13 @@ def begin(
     checkpoint_every: float = EVERY,
     monitors: Sequence[Monitor] = (),
     *,
+    overwrite: bool = False,
     progress: bool = True,
 ) -> Solution:
     """A run of a configuration from its beginning."""
     with contextlib.ExitStack() as stack:
-        kept = None if folder is None else stack.enter_context(RunFolder(folder, checkpoint_every))
+        stack.enter_context(Interrupts())  # compilation takes its time, and cannot be interrupted
+        kept = None if folder is None else stack.enter_context(RunFolder(folder, checkpoint_every, overwrite=overwrite))
         trainer = _trainer(stack, problem, configuration, start, monitors, progress=progress)
         if kept is not None:
             kept.begin(trainer.run, configuration)
@@ -142,6 +147,7 @@ def resume(
     problem = problem or problem_of_record(path, record)
     warn_of_other_versions(record, f"the run in '{path}' goes on")
     with contextlib.ExitStack() as stack:
+        stack.enter_context(Interrupts())
         kept = stack.enter_context(RunFolder(path, checkpoint_every, go_on=True))
         snapshot = _last_snapshot(path)
         start = None if snapshot is None else snapshot.arrays.get(START)
@@ -185,7 +191,7 @@ def problem_of_record(path: Path, record: dict[str, Any]) -> Problem:
     if "file" in origin:
         raise FileError(
             f"the problem of the run in '{path}' is stated in a Python file, which is executed only if you name it: "
-            f"anagram solve {path / 'problem.py'} --resume {path}"
+            f"{how_to_go_on(path, record)}"
         )
     raise FileError(f"the problem of the run in '{path}' is your own: give it again, problem=...")
 
@@ -227,6 +233,7 @@ def _trainer(
     progress: bool,
 ) -> _Run:
     """The trainer; the bar is there before it, because compilation takes its time."""
+    monitors = [monitors] if callable(monitors) else monitors
     if progress:
         from anagram.report.progress import Progress
 

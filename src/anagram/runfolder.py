@@ -23,6 +23,7 @@ from anagram.files import (
     METRICS,
     RECORD,
     description,
+    how_to_go_on,
     json_text,
     prepare_folder,
     read_record,
@@ -49,16 +50,19 @@ class RunFolder:
     Args:
         folder: its path; it is made if it is not there.
         every: seconds between checkpoints.
-        go_on: whether a run that is there already is to be continued; otherwise one that has not ended is refused.
+        go_on: whether a run that is there already is to be continued; otherwise it is refused.
+        overwrite: whether it may be replaced.
     """
 
-    def __init__(self, folder: str | Path, every: float = EVERY, *, go_on: bool = False) -> None:
+    def __init__(
+        self, folder: str | Path, every: float = EVERY, *, go_on: bool = False, overwrite: bool = False
+    ) -> None:
         if isinstance(every, bool) or not isinstance(every, int | float) or not every >= 0:
             raise SettingError(f"the seconds between checkpoints must be a number that is not negative, not {every!r}")
         self.path = prepare_folder(folder)
         refuse_foreign(self.path / RECORD)
-        if not go_on:
-            _refuse_unfinished(self.path)
+        if not go_on and not overwrite:
+            _refuse_another(self.path)
         self.every = every
         self._lock = _take_lock(self.path)
         self._last = time.monotonic()
@@ -86,6 +90,8 @@ class RunFolder:
         """A run that was stopped: its metrics may be ahead of its checkpoint."""
         self._record, self.configuration = record, record["configuration"]
         with self._guarded("the metrics"):
+            # What is in the folder is behind what it goes on to, until it ends.
+            write_record(self.path, {**record, "status": "running"})
             write_metrics(self.path, trainer.history)
 
     def after_block(self, trainer: Trainer) -> None:
@@ -173,16 +179,17 @@ class RunFolder:
             self._warned = True
 
 
-def _refuse_unfinished(path: Path) -> None:
-    """A run that can go on is not to be replaced by accident."""
+def _refuse_another(path: Path) -> None:
+    """A run is not to be replaced by accident."""
     if not (path / RECORD).exists():
         return
-    status = read_record(path).get("status", "finished")
-    if status in ("running", "interrupted") and checkpoint.exists(path):
-        raise FileError(
-            f"'{path}' holds a run that has not ended: go on with it (anagram solve --resume {path}, or "
-            f"anagram.resume('{path}')), choose another folder, or delete it"
-        )
+    record = read_record(path)
+    ended = record.get("status", "finished") in ("finished", "failed")
+    state = "holds a run already" if ended else "holds a run that has not ended"
+    raise FileError(
+        f"'{path}' {state}: go on with it ({how_to_go_on(path, record)}), choose another folder, or say --overwrite "
+        "(overwrite=True)"
+    )
 
 
 def _take_lock(path: Path) -> int | None:

@@ -19,7 +19,7 @@ from anagram.budget import BLOCK, Budget, block_length, is_check
 from anagram.compound import Compound
 from anagram.condition import check_finite
 from anagram.environment import gigabytes, physical_memory
-from anagram.errors import AnagramError, PointsWarning, ProblemError, SettingError
+from anagram.errors import AnagramError, PointsWarning, ProblemError, RunWarning, SettingError
 from anagram.evaluation import Judge, Measured
 from anagram.history import History
 from anagram.interrupts import Interrupts
@@ -35,8 +35,8 @@ from anagram.tangent.points import TangentPoints
 if TYPE_CHECKING:
     from anagram.runfolder import RunFolder
 
+WORTH_SAYING = 10.0  # times as large as it was, and the loss on fresh points is worth a warning
 CONVERGED = 1e-8  # a run that stops by itself has converged if the loss fell by this factor, else it is stuck
-KEEP = ("last", "best")
 
 Monitor = Callable[..., Any]
 
@@ -163,14 +163,12 @@ class Trainer:
         Monitors look at the run about every `look_every` seconds. A run that breaks off, by an error of the user's
         functions or for want of memory, ends with what was reached before. The folder keeps checkpoints.
         """
-        if keep not in KEEP:
-            raise SettingError(f"keep is {' or '.join(KEEP)}, not {keep!r}")
         monitors, pace = list(monitors), None
-        if not self.history.blocks:
-            self._look({})
-            self._tell(monitors, folder)
         with Interrupts() as interrupts:
-            reason = self._reason(budget)
+            if not self.history.blocks:
+                self._look({})
+                self._tell(monitors, folder)
+            reason = "interrupted" if interrupts.seen else self._reason(budget)
             while reason is None:
                 try:
                     self._advance(block_length(budget, self.history.count, self.seconds, pace, look_every))
@@ -181,6 +179,8 @@ class Trainer:
                 stop = self._tell(monitors, folder)
                 reason = "interrupted" if interrupts.seen else self._reason(budget) or stop
         _warn_if_overfitted(self.history.blocks[0]["loss"], self.record)
+        if keep == "last":
+            _warn_if_past_its_best(self.best, self.record)
         return self.solution(reason, keep)
 
     @property
@@ -228,7 +228,7 @@ class Trainer:
             except Exception as error:
                 monitors.remove(monitor)
                 message = f"a monitor failed and is not called again: {type(error).__name__}: {error}"
-                warnings.warn(message, stacklevel=3)
+                warnings.warn(message, RunWarning, stacklevel=3)
                 continue
             if isinstance(answer, bool | np.bool_) and answer:
                 reason = "stopped by a monitor"
@@ -337,6 +337,8 @@ class Trainer:
     def _summary(self, reason: str, theta: Any, losses: dict[str, Any]) -> dict[str, Any]:
         measured: Measured = self._measure(theta, *self.judge.data)
         best = self.best
+        if best is None or self.record["validation_loss"] < best.validation_loss:
+            best = Best(self.history.count, self.record["validation_loss"], np.zeros(0))
         return {
             "problem": self.problem.name,
             "method": self.setting.method
@@ -353,7 +355,7 @@ class Trainer:
             "points": sum(len(part.x) for part in self.batch.values()),
             "rows": count_rows(self.batch),
             "coefficients": self.model.coefficients(theta),
-            "best": None if best is None else {"step": best.step, "validation_loss": best.validation_loss},
+            "best": {"step": best.step, "validation_loss": best.validation_loss},
             "stopped_because": reason,
         }
 
@@ -401,6 +403,16 @@ def _warn_if_overfitted(first: float, record: dict[str, Any]) -> None:
         warnings.warn(
             f"the loss on fresh points ({fresh:.1e}) is far above the loss ({loss:.1e}): the model fits its points and "
             "not the equation between them. Use more points or a smaller model; do not trust the loss.",
+            PointsWarning,
+            stacklevel=3,
+        )
+
+
+def _warn_if_past_its_best(best: Best | None, record: dict[str, Any]) -> None:
+    if best is not None and record["validation_loss"] > WORTH_SAYING * best.validation_loss:
+        warnings.warn(
+            f"the loss on fresh points ({record['validation_loss']:.1e}) was {best.validation_loss:.1e} at step "
+            f"{best.step}: keep those parameters with keep='best' (--keep best), or use more points",
             PointsWarning,
             stacklevel=3,
         )

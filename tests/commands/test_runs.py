@@ -103,7 +103,7 @@ def test_an_interrupt_says_how_to_go_on(folder, monkeypatch):
     monkeypatch.setattr("anagram.trainer.Interrupts", Pressed)
     loud = [o for o in OPTIONS if o != "--quiet"]
     result = anagram("solve", "bend.py:mine", *loud, "--steps", "9", "--out", "stopped")
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 130, result.output
     assert "Go on with:  anagram solve bend.py:mine --resume stopped" in result.output
     assert json.loads((folder / "stopped" / "run.json").read_text())["status"] == "interrupted"
     refused = anagram("solve", "bend.py:mine", *OPTIONS, "--out", "stopped")

@@ -70,7 +70,7 @@ def test_progress_lines_where_there_is_no_terminal(heat, monkeypatch):
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
     ag.solve(heat, ag.MLP(4), "anagram", points=ag.Grid(8), steps=3)
-    assert stream.getvalue().startswith("heat  step 0  loss ")
+    assert stream.getvalue().startswith("heat  compiling\nheat  step 0  loss ")
     assert "\x1b" not in stream.getvalue()
 
 

@@ -12,7 +12,7 @@ from anagram.models import MLP
 from anagram.problem import Problem
 from anagram.setting import Setting
 
-SMALLEST, LARGEST = 1e-6, 1e6  # viscosities; the quadrature of the reference grows with the root of 1/ν
+SMALLEST, LARGEST = 1e-5, 1e6  # viscosities; the quadrature of the reference grows with the root of 1/ν
 
 
 def state(nu: float = 0.01) -> Problem:

@@ -44,6 +44,7 @@ def _draw_kernels(
     folder: Path,
 ) -> None:
     import anagram as ag
+    from anagram.batch import checked_seed
     from anagram.defaults import complete
     from anagram.files import file_name, prepare_folder
     from anagram.loading import find_problem
@@ -55,7 +56,8 @@ def _draw_kernels(
             raise ag.SettingError(f"{name} takes {', '.join(known)}, not '{','.join(given)}'")
     problem = find_problem(target, paper, {})
     inner_condition(problem)  # or there is nothing to draw
-    model = ag.ParametricModel(problem.asked, complete(problem.setting or ag.Setting(), problem).model, seed)
+    recipe = complete(problem.setting or ag.Setting(), problem).model
+    model = ag.ParametricModel(problem.asked, recipe, checked_seed(seed))
     where = prepare_folder(folder)
     for stage in dict.fromkeys(stages):
         theta = None

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from anagram.commands.common import (
     NUMERICAL_FAILURE,
@@ -22,13 +21,13 @@ from anagram.commands.common import (
     show_warning,
     wrong_input,
 )
+from anagram.interrupts import STOPPED_AT_ONCE, Interrupts
 
 if TYPE_CHECKING:
     from anagram.problem import Problem
     from anagram.solution import Solution
 
 ESTIMATE_AT_MOST = 3000  # parameters; above, an estimate takes longer than many runs
-STOPPED_AT_ONCE = 130
 
 
 def solve(
@@ -61,6 +60,7 @@ def solve(
     folder: Annotated[
         Path | None, typer.Option("--out", help="Where the run is written; runs/<problem>-<time> by default.")
     ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that is in the folder.")] = False,
     resume: Annotated[
         Path | None, typer.Option("--resume", metavar="DIR", help="Go on with the run in this folder.")
     ] = None,
@@ -90,7 +90,13 @@ def solve(
         if resume is not None:
             planned = plan_resume(target, resume, [name for name, value in fixed.items() if value is not None], limits)
         else:
-            more = {"seed": seed or 0, "keep": keep or "last", "early_stopping": early_stopping, **limits}
+            more = {
+                "overwrite": overwrite,
+                "seed": seed or 0,
+                "keep": keep or "last",
+                "early_stopping": early_stopping,
+                **limits,
+            }
             planned = plan_run(target, method, paper, set_ or [], folder, more)
         _check_json_path(json_path)
         solution = carry_out(planned, checkpoint, read_names(log), json_path, estimate=estimate, quiet=quiet)
@@ -98,6 +104,9 @@ def solve(
         print_summary(solution.summary, solution.folder or planned.folder)
     if solution.stopped_because == "interrupted":
         (out if not quiet else err).print(f"Go on with:  {escape(planned.command)}")
+        raise typer.Exit(STOPPED_AT_ONCE)
+    if solution.summary["steps"] == planned.steps and not quiet:
+        out.print("There was nothing left to do; --steps takes it further.")
     if solution.failed:
         err.print(f"[bold red]error:[/] the run {escape(solution.stopped_because)}")
         raise typer.Exit(NUMERICAL_FAILURE)
@@ -111,6 +120,7 @@ class Planned:
     folder: Path
     start: Callable[..., Solution]
     command: str
+    steps: int | None = None  # that were taken before
 
 
 def plan_run(
@@ -152,7 +162,7 @@ def plan_resume(target: str | None, folder: Path, fixed: list[str], limits: dict
     from anagram.run import problem_of_record
 
     if fixed:
-        raise ag.SettingError(f"{', '.join(fixed)} cannot be changed: the run in '{folder}' has its own, leave it away")
+        raise ag.SettingError(f"{', '.join(fixed)} cannot be changed: the run in '{folder}' has its own, leave it out")
     record = read_record(folder)
     if target is None:
         problem = problem_of_record(folder, record)
@@ -162,7 +172,8 @@ def plan_resume(target: str | None, folder: Path, fixed: list[str], limits: dict
     def start(**more: Any) -> Solution:
         return ag.resume(folder, problem, **limits, **more)
 
-    return Planned(problem, folder, start, _resume_command(target, problem, folder))
+    taken = (record.get("summary") or {}).get("steps")
+    return Planned(problem, folder, start, _resume_command(target, problem, folder), taken)
 
 
 def _resume_command(target: str | None, problem: Problem, folder: Path) -> str:
@@ -181,18 +192,14 @@ def carry_out(
     quiet: bool,
 ) -> Solution:
     """Run, estimate, write pictures."""
-    from anagram.files import RECORD, json_text, write_atomically
+    from anagram.files import json_text, write_atomically
 
     monitors, close = _loggers(logs, planned)
+    Interrupts.last_words.append(lambda: _last_words(planned))
     try:
         solution = planned.start(checkpoint_every=checkpoint, progress=not quiet, monitors=monitors)
-    except KeyboardInterrupt:
-        if (planned.folder / RECORD).exists():
-            err.print(f"Stopped at once; the last checkpoint stands. Go on with:  {escape(planned.command)}")
-        else:
-            err.print("Stopped before the first step; there is nothing to keep.")
-        raise typer.Exit(STOPPED_AT_ONCE) from None
     finally:
+        Interrupts.last_words.clear()
         close()
     where = solution.folder or planned.folder
     if solution.stopped_because != "interrupted":
@@ -204,6 +211,16 @@ def carry_out(
     if json_path is not None:
         write_atomically(json_path, lambda p: p.write_text(json_text(solution.summary), encoding="utf-8"))
     return solution
+
+
+def _last_words(planned: Planned) -> None:
+    """What is said when a second Ctrl-C ends the program at once."""
+    from anagram.files import RECORD
+
+    if (planned.folder / RECORD).exists():
+        err.print(f"Stopped at once; the last checkpoint stands. Go on with:  {escape(planned.command)}")
+    else:
+        err.print("Stopped before the first step; there is nothing to keep.")
 
 
 def _loggers(names: list[str], planned: Planned) -> tuple[list[Any], Callable[[], None]]:
@@ -233,13 +250,14 @@ def _check_logs(names: list[str]) -> None:
 
 
 def _check_json_path(path: Path | None) -> None:
-    from anagram.errors import SettingError
-    from anagram.files import is_special, prepare_folder
+    from anagram.errors import FileError, SettingError
+    from anagram.files import refuse_unwritable
 
     if path is not None:
-        prepare_folder(path.parent)
-        if path.is_dir() or is_special(path):
-            raise SettingError(f"--json needs the name of a file; '{path}' is a folder or a device")
+        try:
+            refuse_unwritable(path)
+        except FileError as error:
+            raise SettingError(f"--json needs the name of a file: {error}") from error
 
 
 def _estimate(solution: Solution) -> dict[str, Any]:
@@ -278,7 +296,6 @@ def new_folder(name: str) -> Path:
 
 def print_summary(summary: dict[str, Any], where: Path) -> None:
     """What a run came to, as a table."""
-    table = Table(box=None, show_header=False, pad_edge=False)
     rows = [
         ("problem", f"{summary['problem']}  (method {summary['method']}, seed {summary['seed']})"),
         ("model", f"{summary['model']}, {summary['parameters']} parameters, {summary['points']} points"),
@@ -310,8 +327,7 @@ def print_summary(summary: dict[str, Any], where: Path) -> None:
     if (where / "solution.png").exists():
         rows.insert(-1, ("pictures", f"{where}/solution.png, convergence.png"))
     for name, text in rows:
-        table.add_row(f"[bold]{name}[/]", escape(text))
-    out.print(table)
+        out.print(f"[bold]{escape(name):9}[/] {escape(text)}", highlight=False)
 
 
 def _in_words(estimate: dict[str, Any]) -> str:

@@ -135,7 +135,7 @@ class Cells(PointRule):
 
     def mesh(self, dimension: int) -> Mesh:
         """The cells at the start, all of about the same size."""
-        refuse_too_many(max(self.count, self.order**dimension), dimension, self)
+        refuse_too_many(max(self.count, self.order**dimension), self)
         return Mesh(dimension, max(1, round(self.count / self.order**dimension)))
 
     def draw(

@@ -18,7 +18,7 @@ from anagram.errors import SettingError
 
 MOST_POINTS = 10**12  # of any rule; numbers above are slips of the keyboard
 MOST_NODES = 4000  # of Gauss–Legendre on an axis: they are the eigenvalues of a matrix of this size
-BYTES = 64  # that a point takes on each of its axes while it is drawn, with its weight and copies
+BYTES = 1000  # that a point takes in a run at least: the units of a small network there, with their derivatives
 
 Intervals = Mapping[str, tuple[float, float]]
 Draw = tuple[np.ndarray, np.ndarray]
@@ -61,7 +61,7 @@ class Tensor(PointRule):
     ) -> Draw:
         if not intervals:
             return np.zeros((1, 0)), np.ones(1)
-        refuse_too_many(math.prod(self.along(axis) for axis in intervals), len(intervals), self)
+        refuse_too_many(math.prod(self.along(axis) for axis in intervals), self)
         parts = [self.nodes(axis, interval, closed) for axis, interval in intervals.items()]
         grids = np.meshgrid(*(x for x, _ in parts), indexing="ij")
         weights = np.meshgrid(*(w for _, w in parts), indexing="ij")
@@ -172,7 +172,7 @@ class Counted(PointRule):
         """So many draws, one after the other."""
         if not intervals:
             return np.zeros((times, 0)), np.ones(times)
-        refuse_too_many(times * self.count, len(intervals), self)
+        refuse_too_many(times * self.count, self)
         bounds = np.array(list(intervals.values()), dtype=float)
         x = bounds[:, 0] + (bounds[:, 1] - bounds[:, 0]) * self.units(times, len(bounds), rng)
         return x, np.full(len(x), 1.0 / len(x))
@@ -318,6 +318,8 @@ class Chosen(PointRule):
     def __init__(self, *, weights: Sequence[float] | np.ndarray | None = None, **coordinates: Any) -> None:
         if not coordinates:
             raise SettingError("Chosen needs the coordinates of its points, as in Chosen(t=[0, 0.5], x=[0.1, 0.2])")
+        for axis, values in coordinates.items():
+            _numbers(values, "Chosen", axis)
         columns = {a: np.atleast_1d(np.asarray(v, dtype=float)).ravel() for a, v in coordinates.items()}
         sizes = {a: v.size for a, v in columns.items()}
         if len(set(sizes.values())) != 1:
@@ -368,9 +370,9 @@ def _numbers(values: Any, rule: str, axis: str) -> None:
         raise SettingError(f"{rule} needs numbers as the coordinates on the axis '{axis}', not {values!r}") from None
 
 
-def refuse_too_many(points: int, axes: int, rule: Any) -> None:
+def refuse_too_many(points: int, rule: Any) -> None:
     """Say that points do not fit into memory, before any of them is drawn."""
-    there, needed = physical_memory(), BYTES * points * axes
+    there, needed = physical_memory(), BYTES * points
     if there is not None and needed > there:
         raise SettingError(
             f"the points of {rule!r} take about {gigabytes(needed)} GB of memory, this machine has "

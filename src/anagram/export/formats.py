@@ -14,7 +14,7 @@ from anagram.components import WRITTEN, part_names, real_parts
 from anagram.errors import FileError, MissingError, ProblemError
 from anagram.export.grid import TensorGrid, make_grid
 from anagram.export.values import GridEvaluator, GridValues, Operators, grid_values
-from anagram.files import is_special, prepare_folder, write_atomically
+from anagram.files import refuse_unwritable, write_atomically
 
 if TYPE_CHECKING:
     import xarray
@@ -144,9 +144,7 @@ def real_names(evaluator: GridEvaluator, axes: Iterable[str]) -> list[str]:
 def writable(path: str | Path) -> Path:
     """The path of a file to be written; an error, before anything is computed, if it cannot be."""
     target = named_file(path)
-    if target.is_dir() or is_special(target):
-        raise FileError(f"cannot write '{target}': it is a folder or a device; give the name of a file")
-    prepare_folder(target.parent)
+    refuse_unwritable(target)
     return target
 
 

@@ -164,7 +164,8 @@ def _image(ax: Any, horizontal: np.ndarray, vertical: np.ndarray, data: np.ndarr
             shading="nearest",
             rasterized=True,
         )
-    low, high = np.nanmin(data), np.nanmax(data)
+    finite = data[np.isfinite(data)]
+    low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
     if low < 0 < high and min(-low, high) > 0.1 * (high - low):
         # A field of both signs: white is zero.
         reach = max(-low, high)

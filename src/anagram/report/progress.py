@@ -38,6 +38,8 @@ class Progress:
             )
             self.bar.start()
             self.task = self.bar.add_task(self.name, total=1.0, text="compiling")
+        else:
+            print(f"{self.name}  compiling", file=sys.stderr, flush=True)
         return self
 
     def __call__(self, record: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anagram.errors import MissingError
+from anagram.errors import MissingError, RunWarning
 from anagram.files import prepare_folder
 
 if TYPE_CHECKING:
@@ -103,7 +103,8 @@ class TensorBoard:
             pixels = _pixels(self.picture())
         except Exception as error:
             self.picture = None
-            warnings.warn(f"no pictures for TensorBoard: {type(error).__name__}: {error}", stacklevel=3)
+            message = f"no pictures for TensorBoard: {type(error).__name__}: {error}"
+            warnings.warn(message, RunWarning, stacklevel=3)
             return
         self._writer.add_image("solution", pixels, self._step, dataformats="HWC")
         finished = time.monotonic()

@@ -12,6 +12,8 @@ from matplotlib.lines import Line2D
 from scipy.interpolate import PchipInterpolator
 
 from anagram.catalogue import ENTRIES
+from anagram.errors import FileError
+from anagram.files import prepare_folder
 from anagram.report.figures import STYLE
 from anagram.reproduce.plan import METHODS, PROBLEMS
 from anagram.reproduce.results import Results, Run, of_problem
@@ -153,8 +155,11 @@ def burgers_profiles(rows: list[Results]) -> Figure:
 
 def _write(figure: Figure, stem: Path) -> list[Path]:
     FigureCanvasAgg(figure)
-    stem.parent.mkdir(parents=True, exist_ok=True)
+    prepare_folder(stem.parent)
     paths = [stem.with_name(stem.name + suffix) for suffix in (".pdf", ".png")]
     for path in paths:
-        figure.savefig(path, dpi=200)
+        try:
+            figure.savefig(path, dpi=200)
+        except OSError as error:
+            raise FileError(f"cannot write the picture '{path}': {error}") from error
     return paths

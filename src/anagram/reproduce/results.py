@@ -13,7 +13,9 @@ import numpy as np
 
 from anagram.errors import FileError
 from anagram.files import json_text, write_atomically
+from anagram.records import is_number, is_whole
 from anagram.reproduce.plan import METHODS, PROBLEMS, Experiment
+from anagram.untrusted import read_json, read_text
 
 QUANTITIES = ("l2_error", "test_loss", "loss")
 STATISTICS = ("median", "minimum", "maximum", "mean", "std")
@@ -108,12 +110,12 @@ class Results:
         """What there is of an experiment, nothing if it has never been run."""
         path = cls.path(folder, experiment)
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data = read_json(read_text(path))
             identity = {key: data[key] for key in _identity(experiment)}
             runs = {int(seed): _run_from(run) for seed, run in data["runs"].items()}
         except FileNotFoundError:
             return cls(experiment)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise FileError(f"cannot read the results in '{path}': {error}; remove the file to run it again") from error
         if identity != _identity(experiment):
             raise FileError(
@@ -128,7 +130,9 @@ def all_results(folder: Path) -> list[Results]:
     found = []
     for path in sorted((folder / "runs").glob("*.json")):
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data = read_json(read_text(path))
+            if not is_whole(data["steps"]) or not (data["viscosity"] is None or is_number(data["viscosity"])):
+                raise ValueError("its steps or its viscosity are none")
             experiment = Experiment(
                 data["problem"],
                 data["method"],
@@ -180,12 +184,27 @@ def _run_from(data: dict[str, Any]) -> Run:
         curves={key: numbers(key) for key in QUANTITIES},
         machine=str(data["machine"]),
         stopped_because=str(data["stopped_because"]),
-        profile=data.get("profile"),
+        profile=_profile_from(data.get("profile")),
         together=int(data.get("together", 1)),
     )
     if not run.steps or len({len(run.steps), len(run.seconds), *map(len, run.curves.values())}) != 1:
         raise ValueError("a run without steps, or with curves of different lengths")
     return run
+
+
+def _profile_from(data: Any) -> dict[str, Any] | None:
+    """Values along x at some times."""
+    if data is None:
+        return None
+    x = [float(v) for v in data["x"]]
+    times = {
+        str(time): {name: [float(v) for v in lines[name]] for name in ("u", "exact")}
+        for time, lines in data["times"].items()
+    }
+    together = np.array([x, *(line for lines in times.values() for line in lines.values())])
+    if together.shape[1] < 2 or not np.all(np.isfinite(together)) or not np.all(np.diff(x) > 0):
+        raise ValueError("a profile that is none")
+    return {"x": x, "times": times}
 
 
 def paper_numbers() -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 from anagram.defaults import complete
 from anagram.errors import AnagramError, FileError, SettingError
 from anagram.files import RECORD, json_text, load, prepare_folder, read_record, write_atomically
+from anagram.interrupts import Interrupts
 from anagram.loading import find_problem, problem_parameters
 from anagram.problem import Problem
 from anagram.run import resume, solve
@@ -59,6 +60,16 @@ def run_study(study: Study, out: Path, tell: Callable[[Outcome, int, bool], None
     path = prepare_folder(out)
     problems = {c: _stated(study, c) for c in study.grid}  # what is wrong is said before anything runs
     _remember(study, path)
+    with Interrupts():
+        return _run_all(study, path, problems, tell)
+
+
+def _run_all(
+    study: Study,
+    path: Path,
+    problems: dict[Combination, Problem],
+    tell: Callable[[Outcome, int, bool], None] | None,
+) -> list[Outcome]:
     outcomes: list[Outcome] = []
     for combination in study.grid:
         problem = problems[combination]
