@@ -105,8 +105,10 @@ def _heading(runs: Sequence[Run]) -> str:
 
 def _lead(runs: Sequence[Run]) -> str:
     """What was solved and how, in a sentence; the numbers that matter most."""
-    equations = list(dict.fromkeys(text for run in runs if (text := equation(run)) is not None))
-    lines = "".join(f'<p class="equation">{escape(text)}</p>' for text in equations)
+    equations = {str(run.summary["problem"]): text for run in runs if (text := equation(run)) is not None}
+    several = len({str(run.summary["problem"]) for run in runs}) > 1
+    texts = [f"{problem}: {text}" if several else text for problem, text in equations.items()]
+    lines = "".join(f'<p class="equation">{escape(text)}</p>' for text in texts)
     return lines if len(runs) > 1 else lines + _abstract(runs[0]) + _highlights(runs[0])
 
 

@@ -79,7 +79,7 @@ class FieldGroup extends SharedGrid {
       };
       controls.append(switches("Runs shown", entries, turn));
       if (this.axes.length > 1) {
-        const same = [{ key: "same", name: "the same colours for all runs" }];
+        const same = [{ key: "same", name: "the same colours for all runs", on: this.together }];
         controls.append(switches("Colours", same, (_, on) => this.set({ together: on })));
       }
     }

@@ -9,7 +9,8 @@ class SharedGrid {
     this.conditions = [...new Set(residuals.map((quantity) => quantity.of))];
     this.condition = this.conditions[0];
     this.time = axes.findIndex((axis) => axis.name === "t");
-    this.together = true; // all runs have the same colours
+    // Runs of one problem have the same colours; those of others may be of another size altogether.
+    this.together = new Set(members.map(({ run }) => run.problem)).size === 1;
     this.arrays = new Map();
     this.scales = new Map();
   }
