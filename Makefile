@@ -23,7 +23,7 @@ check: $(VENV)/.dev  ## formatting, lint and types
 	$(BIN)/basedpyright
 
 browser: $(VENV)/.dev  ## the browser that tests of pages need, fetched once into .venv
-	@$(BIN)/python tests/report/chromium.py
+	@$(BIN)/python tests/showing/report/chromium.py
 
 format: $(VENV)/.dev  ## format the code and mend what lint can mend
 	$(BIN)/ruff format .

@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 import anagram as ag
-from anagram import budget
-from anagram.reproduce.plan import paper_setting_for_auto
-from anagram.reproduce.runner import machine
+from anagram.programs.reproduce.plan import paper_setting_for_auto
+from anagram.programs.reproduce.runner import machine
+from anagram.training import budget
 
 HERE = Path(__file__).parent
 PROBLEMS = ("laplace-2d", "heat", "laplace-5d", "allen-cahn", "burgers")
@@ -152,7 +152,7 @@ def figure(records: list[dict], path: Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from anagram.report.figures import BLUE, GREEN, ORANGE, STYLE
+    from anagram.showing.report.figures import BLUE, GREEN, ORANGE, STYLE
 
     records = [r for r in records if "cores" in r["machine"]]
     names = sorted({r["problem"] for r in records}, key=lambda n: ([not n.startswith(p) for p in PROBLEMS], n))

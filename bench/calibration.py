@@ -22,11 +22,11 @@ import numpy as np
 import anagram as ag
 from accuracy import numbers
 from anagram import catalogue
-from anagram.budget import Budget
-from anagram.defaults import complete
-from anagram.reproduce.runner import machine
+from anagram.programs.reproduce.runner import machine
 from anagram.tangent.estimate import Estimator
-from anagram.trainer import Trainer
+from anagram.training.budget import Budget
+from anagram.training.defaults import complete
+from anagram.training.trainer import Trainer
 
 HERE = Path(__file__).parent
 # Enough to see a method at work; the paper's own numbers of steps take hours on two cores.
@@ -130,7 +130,7 @@ def figure(records: list[dict], path: Path) -> None:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    from anagram.report.figures import STYLE
+    from anagram.showing.report.figures import STYLE
 
     colours = {"laplace-2d": "#20639b", "heat": "#e07a1f", "laplace-5d": "#3a8f5c", "allen-cahn": "#b5446e"}
     with rc_context(STYLE):

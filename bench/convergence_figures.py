@@ -15,10 +15,11 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 import anagram as ag
-from anagram import budget, spectrum
+from anagram import spectrum
 from anagram.compound import gram_of
-from anagram.report.figures import BLUE, GREEN, GREY, ORANGE, STYLE
-from anagram.trainer import Trainer
+from anagram.showing.report.figures import BLUE, GREEN, GREY, ORANGE, STYLE
+from anagram.training import budget
+from anagram.training.trainer import Trainer
 
 GRID = {"visible": True, "which": "major", "color": "0.9", "lw": 0.6}
 

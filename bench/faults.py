@@ -53,8 +53,8 @@ def options(setting: str) -> dict:
 def child(setting: str, folder: str) -> None:
     """One process of the run: its beginning, or its going on."""
     import anagram as ag
-    from anagram import budget
-    from anagram.cache import enable_compilation_cache
+    from anagram.keeping.cache import enable_compilation_cache
+    from anagram.training import budget
 
     enable_compilation_cache()
     budget.BLOCK_SECONDS = 0.02
@@ -85,7 +85,7 @@ def damage(path: Path, rng: random.Random) -> None:
 
 def step_on_disk(folder: Path) -> int:
     """The step of the last whole checkpoint, −1 if there is none; an error if what is there cannot be read."""
-    from anagram import checkpoint
+    from anagram.keeping import checkpoint
 
     if not checkpoint.exists(folder):
         return -1
@@ -131,7 +131,7 @@ def wait(process: int, seconds: float) -> int | None:
 
 def until_done(setting: str, folder: Path, rng: random.Random, counts: dict[str, int], kills: int) -> None:
     """Kill and go on until the run ends by itself; after enough kills it is left alone."""
-    from anagram import checkpoint
+    from anagram.keeping import checkpoint
 
     before = -1
     while True:

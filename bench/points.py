@@ -17,7 +17,7 @@ import numpy as np
 
 import anagram as ag
 from anagram import catalogue
-from anagram.domains import PointRule
+from anagram.statement.domains import PointRule
 
 ROWS_PER_PARAMETER = 1.6
 WAYS = {

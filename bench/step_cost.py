@@ -20,9 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import anagram as ag
-from anagram.batch import unweighted
+from anagram.compound.batch import unweighted
 from anagram.methods.search import full_grid, refined_grid
-from anagram.trainer import run_block
+from anagram.training.trainer import run_block
 
 NAMES = ("laplace-2d", "heat", "laplace-5d", "allen-cahn")
 

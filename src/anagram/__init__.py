@@ -8,10 +8,26 @@ from anagram.environment import prepare
 prepare()
 
 from anagram import catalogue, interop  # noqa: E402
-from anagram.batch import sample  # noqa: E402
 from anagram.compound import Compound  # noqa: E402
-from anagram.condition import Condition  # noqa: E402
-from anagram.domains import (  # noqa: E402
+from anagram.compound.batch import sample  # noqa: E402
+from anagram.errors import (  # noqa: E402
+    AnagramError,
+    EstimateWarning,
+    FileError,
+    MissingError,
+    PointsWarning,
+    ProblemError,
+    RunWarning,
+    SettingError,
+)
+from anagram.keeping.files import load  # noqa: E402
+from anagram.methods import Amstramgram, Anagram, Auto, Spring  # noqa: E402
+from anagram.models import MLP, Fourier, ParametricModel, Polynomial  # noqa: E402
+from anagram.repeat import repeat  # noqa: E402
+from anagram.solution import Solution  # noqa: E402
+from anagram.solving import resume, solve  # noqa: E402
+from anagram.statement.condition import Condition  # noqa: E402
+from anagram.statement.domains import (  # noqa: E402
     Box,
     Cells,
     Chosen,
@@ -23,28 +39,11 @@ from anagram.domains import (  # noqa: E402
     Tangent,
     Uniform,
 )
-from anagram.errors import (  # noqa: E402
-    AnagramError,
-    EstimateWarning,
-    FileError,
-    MissingError,
-    PointsWarning,
-    ProblemError,
-    RunWarning,
-    SettingError,
-)
-from anagram.fields import Field, divergence, gradient, laplacian  # noqa: E402
-from anagram.files import load  # noqa: E402
-from anagram.methods import Amstramgram, Anagram, Auto, Spring  # noqa: E402
-from anagram.models import MLP, Fourier, ParametricModel, Polynomial  # noqa: E402
-from anagram.problem import Problem  # noqa: E402
-from anagram.repeat import repeat  # noqa: E402
-from anagram.run import resume, solve  # noqa: E402
-from anagram.setting import Setting  # noqa: E402
-from anagram.solution import Solution  # noqa: E402
+from anagram.statement.fields import Field, divergence, gradient, laplacian  # noqa: E402
+from anagram.statement.problem import Problem  # noqa: E402
 from anagram.tangent import TangentSpace  # noqa: E402
-
-__version__ = "0.1.0"
+from anagram.training.setting import Setting  # noqa: E402
+from anagram.version import __version__  # noqa: E402
 
 __all__ = [
     "MLP",
@@ -80,6 +79,7 @@ __all__ = [
     "Tangent",
     "TangentSpace",
     "Uniform",
+    "__version__",
     "catalogue",
     "divergence",
     "gradient",

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from anagram import checkpoint
-from anagram.configuration import Configuration
 from anagram.errors import FileError
-from anagram.files import load, read_record, versions
-from anagram.problem import Problem
-from anagram.records import is_whole
-from anagram.run import begin, problem_of_record, read_configuration
-from anagram.snapshot import START
+from anagram.keeping import checkpoint
+from anagram.keeping.files import load, read_record, versions
+from anagram.keeping.records import is_whole
+from anagram.keeping.snapshot import START
 from anagram.solution import Solution
+from anagram.solving import begin, problem_of_record, read_configuration
+from anagram.statement.problem import Problem
+from anagram.training.configuration import Configuration
 
 
 @dataclass(frozen=True)

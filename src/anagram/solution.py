@@ -11,15 +11,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from anagram.arguments import broadcast_columns, call_by_name
 from anagram.compound import Compound
-from anagram.condition import source_rows
-from anagram.domains import Box
 from anagram.errors import ProblemError
-from anagram.fields import Field
-from anagram.history import History
 from anagram.models import ParametricModel
-from anagram.problem import Problem
+from anagram.statement.arguments import broadcast_columns, call_by_name
+from anagram.statement.condition import source_rows
+from anagram.statement.domains import Box
+from anagram.statement.fields import Field
+from anagram.statement.problem import Problem
+from anagram.training.history import History
 
 if TYPE_CHECKING:
     from anagram.tangent import TangentSpace
@@ -242,32 +242,32 @@ class Solution:
     # -- pictures and files ---------------------------------------------------------------------------
     def plot(self, path: str | Path | None = None) -> Any:
         """A picture of the solution, its error and its residual; returns the figure, writes it if told where."""
-        from anagram.report.figures import solution_figure
+        from anagram.showing.report.figures import solution_figure
 
         return solution_figure(self, path)
 
     def plot_convergence(self, path: str | Path | None = None) -> Any:
         """A picture of losses, error and step sizes over the run."""
-        from anagram.report.figures import convergence_figure
+        from anagram.showing.report.figures import convergence_figure
 
         return convergence_figure(self, path)
 
     # -- elsewhere ------------------------------------------------------------------------------------
     def to_numpy(self, grid: Any, operators: Any = None, *, at: Any = None) -> dict[str, Any]:
-        """Coordinates by axis and values by name on a tensor grid; see `anagram.export.grid_values`."""
-        from anagram.export import to_numpy
+        """Coordinates by axis and values by name on a tensor grid; see `anagram.showing.export.grid_values`."""
+        from anagram.showing.export import to_numpy
 
         return to_numpy(self, grid, operators, at=at)
 
     def to_xarray(self, grid: Any, operators: Any = None, *, at: Any = None) -> Any:
         """An `xarray.Dataset` on a tensor grid (extra ``xarray``)."""
-        from anagram.export import to_xarray
+        from anagram.showing.export import to_xarray
 
         return to_xarray(self, grid, operators, at=at)
 
     def to_netcdf(self, path: str | Path, grid: Any, operators: Any = None, *, at: Any = None) -> Path:
         """Write a NetCDF file (extra ``netcdf``)."""
-        from anagram.export import to_netcdf
+        from anagram.showing.export import to_netcdf
 
         return to_netcdf(self, path, grid, operators, at=at)
 
@@ -275,19 +275,19 @@ class Solution:
         self, path: str | Path, grid: Any, operators: Any = None, *, at: Any = None, time: str | None = "t"
     ) -> Path:
         """Write a file for ParaView, or a series of them over time; returns the one to open."""
-        from anagram.export import to_vtk
+        from anagram.showing.export import to_vtk
 
         return to_vtk(self, path, grid, operators, at=at, time=time)
 
     def as_function(self, *, with_parameters: bool = False) -> Any:
         """The solution as a pure function of JAX, or the pair of a function of (θ, coordinates...) and θ."""
-        from anagram.export import as_function
+        from anagram.showing.export import as_function
 
         return as_function(self, with_parameters=with_parameters)
 
     def save(self, folder: str | Path) -> Path:
         """Write ``solution.safetensors``, ``run.json`` and ``metrics.jsonl`` into a folder, for `anagram.load`."""
-        from anagram.files import save
+        from anagram.keeping.files import save
 
         return save(self, folder)
 

@@ -4,8 +4,8 @@ import pytest
 
 import anagram as ag
 from anagram.catalogue.burgers import paper_grid
-from anagram.condition import apply_operator, real_rows
-from anagram.fields import Field, Frame
+from anagram.statement.condition import apply_operator, real_rows
+from anagram.statement.fields import Field, Frame
 from tolerances import assert_close
 
 PAPER = {  # parameters, points inside, rows, steps

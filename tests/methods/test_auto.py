@@ -5,7 +5,7 @@ import pytest
 
 import anagram as ag
 from anagram import spectrum
-from anagram.batch import count_rows
+from anagram.compound.batch import count_rows
 from anagram.methods import Auto, auto
 from anagram.methods.acceleration import accelerated
 from anagram.methods.auto import SKETCH_ROWS

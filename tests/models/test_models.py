@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import anagram as ag
-from anagram.fields import Frame
 from anagram.models import spec_from_json, spec_to_json
 from anagram.models.mlp import ACTIVATIONS
+from anagram.statement.fields import Frame
 from tolerances import assert_close
 
 BOX = ag.Box(t=(0, 2), x=(-3, 1))

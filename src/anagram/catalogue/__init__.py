@@ -7,7 +7,7 @@ from typing import Any
 from anagram.catalogue import allen_cahn, burgers, heat, laplace_2d, laplace_5d
 from anagram.catalogue.entry import Entry
 from anagram.errors import SettingError
-from anagram.problem import Problem
+from anagram.statement.problem import Problem
 
 ENTRIES: dict[str, Entry] = {
     entry.name: entry for entry in (laplace_2d.ENTRY, heat.ENTRY, laplace_5d.ENTRY, allen_cahn.ENTRY, burgers.ENTRY)

@@ -5,12 +5,12 @@ import numpy as np
 
 from anagram.catalogue.entry import Entry
 from anagram.catalogue.references.burgers import BurgersReference
-from anagram.condition import Condition
-from anagram.domains import Box, Grid
 from anagram.errors import ProblemError
 from anagram.models import MLP
-from anagram.problem import Problem
-from anagram.setting import Setting
+from anagram.statement.condition import Condition
+from anagram.statement.domains import Box, Grid
+from anagram.statement.problem import Problem
+from anagram.training.setting import Setting
 
 SMALLEST, LARGEST = 1e-5, 1e6  # viscosities; the quadrature of the reference grows with the root of 1/ν
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from anagram.errors import SettingError
-from anagram.problem import Problem
-from anagram.setting import Setting
+from anagram.statement.problem import Problem
+from anagram.training.setting import Setting
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Entry:
     """A problem of the catalogue.
 
     `state` states it (with its own parameters, such as a viscosity); `paper` is the setting of the paper's
-    experiment. Otherwise it is solved with the defaults of any other problem (`anagram.defaults`).
+    experiment. Otherwise it is solved with the defaults of any other problem (`anagram.training.defaults`).
     """
 
     name: str

@@ -3,11 +3,11 @@
 import jax.numpy as jnp
 
 from anagram.catalogue.entry import Entry
-from anagram.condition import Condition
-from anagram.domains import Box, Grid
 from anagram.models import MLP
-from anagram.problem import Problem
-from anagram.setting import Setting
+from anagram.statement.condition import Condition
+from anagram.statement.domains import Box, Grid
+from anagram.statement.problem import Problem
+from anagram.training.setting import Setting
 
 
 def solution(x, y):

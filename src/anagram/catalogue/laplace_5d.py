@@ -6,11 +6,11 @@ The source printed in the paper has the wrong sign: Δ Σ sin πx_k = −π² Σ
 import jax.numpy as jnp
 
 from anagram.catalogue.entry import Entry
-from anagram.condition import Condition
-from anagram.domains import Box, Uniform
 from anagram.models import MLP
-from anagram.problem import Problem
-from anagram.setting import Setting
+from anagram.statement.condition import Condition
+from anagram.statement.domains import Box, Uniform
+from anagram.statement.problem import Problem
+from anagram.training.setting import Setting
 
 
 def solution(**x):

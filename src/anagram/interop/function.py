@@ -11,8 +11,8 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from anagram.batch import Batch, ConditionBatch
 from anagram.compound import CHUNK_BYTES, ResidualMap, Theta
+from anagram.compound.batch import Batch, ConditionBatch
 from anagram.errors import SettingError
 
 MODES = ("fwd", "bwd")

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from anagram.batch import Batch
 from anagram.compound import ResidualMap
+from anagram.compound.batch import Batch
 from anagram.spectrum import Damped
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from anagram import spectrum
-from anagram.batch import Batch, count_rows, unweighted
 from anagram.compound import ResidualMap
+from anagram.compound.batch import Batch, count_rows, unweighted
 from anagram.errors import SettingError
 from anagram.methods.base import Method
 from anagram.methods.cutoffs import cutoff_keeping, elbow, unexplained

@@ -12,8 +12,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from anagram import spectrum
-from anagram.batch import Batch, unweighted
 from anagram.compound import ResidualMap
+from anagram.compound.batch import Batch, unweighted
 from anagram.errors import SettingError
 from anagram.methods.base import State
 from anagram.methods.cutoffs import cutoff_keeping, elbow

@@ -15,8 +15,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from anagram import spectrum
-from anagram.batch import Batch
 from anagram.compound import ResidualMap
+from anagram.compound.batch import Batch
 from anagram.errors import SettingError
 from anagram.methods.acceleration import accelerated
 from anagram.methods.base import Method

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import equinox as eqx
 from jaxtyping import Array, Float
 
-from anagram.batch import Batch, enough_points
 from anagram.compound import ResidualMap
-from anagram.problem import Problem
+from anagram.compound.batch import Batch, enough_points
+from anagram.statement.problem import Problem
 
 
 class State(NamedTuple):

@@ -16,8 +16,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from anagram.batch import Batch
 from anagram.compound import Compound, ResidualMap
+from anagram.compound.batch import Batch
 from anagram.errors import SettingError
 from anagram.methods.base import State
 from anagram.methods.line import Searching, checked_search
@@ -63,6 +63,6 @@ class Engd(Searching):
         # A residual that comes from no problem is a model by itself, and its operator is the identity.
         if self.variation == "gauss-newton" or not isinstance(compound, Compound) or compound.problem.is_linear:
             return 0.0
-        from anagram.variation import SecondVariation
+        from anagram.compound.variation import SecondVariation
 
         return SecondVariation(compound).matrix(theta, batch)

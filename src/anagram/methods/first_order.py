@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from anagram.batch import Batch
 from anagram.compound import ResidualMap
+from anagram.compound.batch import Batch
 from anagram.errors import SettingError
 from anagram.methods.base import Method, State
 from anagram.methods.line import Searching, checked_search

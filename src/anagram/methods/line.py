@@ -8,8 +8,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from anagram.batch import Batch
 from anagram.compound import ResidualMap
+from anagram.compound.batch import Batch
 from anagram.errors import SettingError
 from anagram.methods.base import Method, State
 from anagram.methods.search import SEARCHES

@@ -19,12 +19,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from anagram import spectrum
-from anagram.batch import Batch
 from anagram.compound import ResidualMap
+from anagram.compound.batch import Batch
 from anagram.errors import SettingError
 from anagram.methods.base import Method
 from anagram.methods.search import first_valley
-from anagram.problem import Problem
+from anagram.statement.problem import Problem
 
 POINTS_INSIDE = 256
 REJECTIONS = 8  # so many steps in a row without a length that lowers the loss, and the run is stuck

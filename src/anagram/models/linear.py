@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from anagram.domains import Box
 from anagram.errors import SettingError
 from anagram.models.spec import ModelSpec
+from anagram.statement.domains import Box
 
 HIGHEST_DEGREE = 10_000  # the recurrence is traced degree by degree
 

@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from anagram.domains import Box
 from anagram.errors import SettingError
 from anagram.models.spec import ModelSpec
+from anagram.statement.domains import Box
 
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "tanh": jnp.tanh,

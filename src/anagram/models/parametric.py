@@ -12,10 +12,10 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from anagram.errors import SettingError
-from anagram.fields import Field, Frame, constant
 from anagram.models.mlp import Network
 from anagram.models.spec import ModelSpec
-from anagram.problem import Unknowns
+from anagram.statement.fields import Field, Frame, constant
+from anagram.statement.problem import Unknowns
 
 ModelLike = ModelSpec | Callable[..., Any] | Mapping[str, Any]
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax
 
-from anagram.domains import Box
 from anagram.errors import SettingError
+from anagram.statement.domains import Box
 
 
 class ModelSpec(abc.ABC):

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from anagram.batch import Batch, ConditionBatch, unweighted
+from anagram.compound.batch import Batch, ConditionBatch, unweighted
 from anagram.errors import SettingError
 from anagram.tangent.points import pivots
 from anagram.tangent.space import TangentSpace

@@ -18,13 +18,13 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from anagram import spectrum
-from anagram.batch import Batch, checked_seed, count_rows, enough_points, point_rules, sample
 from anagram.compound import Compound
-from anagram.domains import Sobol
+from anagram.compound.batch import Batch, checked_seed, count_rows, enough_points, point_rules, sample
 from anagram.errors import EstimateWarning, ProblemError, SettingError
-from anagram.fields import Field, Frame
 from anagram.models import ParametricModel
-from anagram.problem import Problem
+from anagram.statement.domains import Sobol
+from anagram.statement.fields import Field, Frame
+from anagram.statement.problem import Problem
 
 if TYPE_CHECKING:
     from anagram.solution import Solution

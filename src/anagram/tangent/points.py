@@ -18,9 +18,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from anagram import spectrum
-from anagram.batch import Batch, condition_batch, count_rows, row_scale
 from anagram.compound import Compound, triangle_of
-from anagram.domains import PointRule, Tangent
+from anagram.compound.batch import Batch, condition_batch, count_rows, row_scale
+from anagram.statement.domains import PointRule, Tangent
 from anagram.tangent.space import CUTOFF
 
 _CANDIDATES = 4_000_037  # random numbers that never meet those of other points

@@ -20,13 +20,13 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from anagram import spectrum
-from anagram.batch import Points, count_rows, enough_points, sample
 from anagram.compound import Compound
-from anagram.condition import Condition, real_rows
+from anagram.compound.batch import Points, count_rows, enough_points, sample
 from anagram.errors import PointsWarning, ProblemError, SettingError
 from anagram.models import ParametricModel
 from anagram.models.parametric import ModelLike
-from anagram.problem import Problem
+from anagram.statement.condition import Condition, real_rows
+from anagram.statement.problem import Problem
 
 CUTOFF = 1e-10  # of the largest singular value: modes below it are blurred by rounding when evaluated elsewhere
 FIELDS = "fields"

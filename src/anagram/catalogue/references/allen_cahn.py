@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anagram.cache import cached_arrays
+from anagram.keeping.cache import cached_arrays
 
 DIFFUSIVITY = 1e-3
 REACTION = 5.0

@@ -1,0 +1,242 @@
+"""The compound model (D, B)∘u: residual r(θ), features J = ∂r/∂θ, and products with them.
+
+This is the only file that maps over points; operators and models are written for a single one. Rows
+of a condition are scaled so that ½‖r‖² is the loss ℓ(θ) of the paper (see `anagram.compound.batch.row_scale`).
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from anagram.compound.batch import Batch, ConditionBatch, thinned
+from anagram.models.parametric import ParametricModel
+from anagram.statement.condition import apply_operator, real_rows
+from anagram.statement.fields import Frame
+from anagram.statement.problem import Problem
+
+Theta = Float[Array, " params"]
+Carry = TypeVar("Carry")
+
+# The features of one chunk of points take about this much memory; a few such arrays exist at a time.
+CHUNK_BYTES = 64 * 2**20
+# Products with fewer columns are too small to gain from being cut into blocks.
+SMALL = 256
+
+
+class Gram(NamedTuple):
+    """The normal equations: JᵀJ, Jᵀr and ‖r‖²."""
+
+    matrix: Float[Array, "params params"]
+    gradient: Float[Array, " params"]
+    square: Float[Array, ""]
+
+
+class ResidualMap(abc.ABC):
+    """θ ↦ r(θ) on a batch, and what follows from it: all that spectra and methods know of a compound model."""
+
+    @abc.abstractmethod
+    def residual(self, theta: Theta, batch: Batch) -> Float[Array, " rows"]:
+        """r(θ)."""
+
+    @abc.abstractmethod
+    def features(self, theta: Theta, batch: Batch) -> tuple[Float[Array, " rows"], Float[Array, "rows params"]]:
+        """R and J. All of J is in memory: see `gram` and `triangle` for batches that do not allow it."""
+
+    def fits(self, theta: Theta, batch: Batch) -> bool:
+        """Whether J is small enough to be held as a whole."""
+        return True
+
+    def rough(self, theta: Theta) -> Theta:
+        """Other first parameters, from which a rough solution is found sooner; θ itself if none are known."""
+        return theta
+
+    def thinned(self, batch: Batch, rows: int) -> Batch:
+        """A batch of about so many rows that stands for all; the same batch where rows cannot be left out."""
+        return batch
+
+    def loss(self, theta: Theta, batch: Batch) -> Float[Array, ""]:
+        """ℓ(θ) = ½‖r(θ)‖²."""
+        return 0.5 * jnp.sum(self.residual(theta, batch) ** 2)
+
+    def gradient(self, theta: Theta, batch: Batch) -> Theta:
+        """∇ℓ = Jᵀr."""
+        return jax.grad(self.loss)(theta, batch)
+
+    def times(self, theta: Theta, batch: Batch, v: Theta) -> Float[Array, " rows"]:
+        """J·v."""
+        return jax.jvp(lambda t: self.residual(t, batch), (theta,), (v,))[1]
+
+    def transposed_times(self, theta: Theta, batch: Batch, w: Float[Array, " rows"]) -> Theta:
+        """Jᵀ·w."""
+        return jax.vjp(lambda t: self.residual(t, batch), theta)[1](w)[0]
+
+    def second(self, theta: Theta, batch: Batch, v: Theta) -> Float[Array, " rows"]:
+        """d²/dt² r(θ + t·v) at t = 0."""
+        return jax.jvp(lambda t: self.times(t, batch, v), (theta,), (v,))[1]
+
+    def gram(self, theta: Theta, batch: Batch, basis: Float[Array, "params columns"] | None = None) -> Gram:
+        """JᵀJ, Jᵀr and ‖r‖², with JV for J if a basis V is given."""
+        residual, features = self.features(theta, batch)
+        return gram_of(residual, features if basis is None else features @ basis)
+
+    def triangle(self, theta: Theta, batch: Batch) -> Float[Array, "params1 params1"]:
+        """The triangular factor of [J r]; its last column is Qᵀr and Q is never formed."""
+        return triangle_of(*self.features(theta, batch))
+
+
+class Compound(ResidualMap):
+    """(D, B)∘u for a problem and a parametric model, evaluated on batches."""
+
+    def __init__(self, problem: Problem, model: ParametricModel, chunk_bytes: int = CHUNK_BYTES) -> None:
+        self.problem = problem
+        self.model = model
+        self.chunk_bytes = chunk_bytes
+
+    def rough(self, theta: Theta) -> Theta:
+        return self.model.rough(theta)
+
+    def thinned(self, batch: Batch, rows: int) -> Batch:
+        return thinned(batch, rows)
+
+    # -- one point ------------------------------------------------------------------------------------
+    def operator_rows(
+        self, key: str, theta: Theta, x: Float[Array, " axes"], normal: Array | None
+    ) -> Float[Array, " rows"]:
+        """D[u_θ](x), its real components stacked."""
+        quantities = self.model.quantities(theta, Frame(self.problem.domain.axes, normal))
+        fields = apply_operator(self.problem.conditions[key], quantities, f"condition '{key}'")
+        return real_rows([field.at(x) for field in fields])
+
+    def point_rows(self, key: str, theta: Theta, point: ConditionBatch) -> Float[Array, " rows"]:
+        """The scaled rows of one point: sqrt(weight·w_i)·(D[u_θ](x_i) − f(x_i))."""
+        return point.scale * (self.operator_rows(key, theta, point.x, point.normal) - point.source)
+
+    def point_features(self, key: str, theta: Theta, point: ConditionBatch) -> tuple[Array, Array]:
+        """The rows of one point and their gradients, by one reverse sweep for each row."""
+        rows, pull_back = jax.vjp(lambda t: self.point_rows(key, t, point), theta)
+        features = [pull_back(row)[0] for row in jnp.eye(rows.size)]
+        return rows, jnp.stack(features)
+
+    # -- all points -----------------------------------------------------------------------------------
+    def residual(self, theta: Theta, batch: Batch) -> Float[Array, " rows"]:
+        """r(θ), all conditions stacked."""
+        return jnp.concatenate([rows.ravel() for rows in self._rows(theta, batch).values()])
+
+    def squares(self, theta: Theta, batch: Batch) -> dict[str, Float[Array, ""]]:
+        """‖r‖² of each condition by itself; half their sum is the loss."""
+        return {key: jnp.sum(rows**2) for key, rows in self._rows(theta, batch).items()}
+
+    def features(self, theta: Theta, batch: Batch) -> tuple[Float[Array, " rows"], Float[Array, "rows params"]]:
+        """R and J. All of J is in memory: see `gram` and `triangle` for batches that do not allow it."""
+        residuals, features = [], []
+        for key, part in self._parts(batch):
+            rows, jacobian = self._map(lambda p, key=key: self.point_features(key, theta, p), part, theta.size)
+            residuals.append(rows.ravel())
+            features.append(jacobian.reshape(-1, theta.size))
+        return jnp.concatenate(residuals), jnp.concatenate(features)
+
+    # -- sums over chunks of points: J is never whole ---------------------------------------------------
+    def gram(self, theta: Theta, batch: Batch, basis: Float[Array, "params columns"] | None = None) -> Gram:
+        """JᵀJ, Jᵀr and ‖r‖², summed chunk by chunk, with JV for J if a basis V is given."""
+
+        def add(total: Gram, rows: Array, jacobian: Array) -> Gram:
+            return jax.tree.map(jnp.add, total, gram_of(rows, jacobian if basis is None else jacobian @ basis))
+
+        columns = theta.size if basis is None else basis.shape[1]
+        zero = Gram(jnp.zeros((columns, columns)), jnp.zeros(columns), jnp.zeros(()))
+        return self._fold(theta, batch, zero, add)
+
+    def triangle(self, theta: Theta, batch: Batch) -> Float[Array, "params1 params1"]:
+        """The triangular factor of [J r], chunk by chunk; its last column is Qᵀr and Q is never formed."""
+        if self.fits(theta, batch):
+            return triangle_of(*self.features(theta, batch))
+
+        def add(factor: Array, rows: Array, jacobian: Array) -> Array:
+            stacked = jnp.concatenate([jacobian, rows[:, None]], axis=1)
+            return jnp.linalg.qr(jnp.concatenate([factor, stacked]), mode="r")
+
+        return self._fold(theta, batch, jnp.zeros((theta.size + 1, theta.size + 1)), add)
+
+    def _parts(self, batch: Batch) -> list[tuple[str, ConditionBatch]]:
+        # JAX sorts the keys of dictionaries that pass through jit: rows keep the order of the conditions.
+        return [(key, batch[key]) for key in self.problem.conditions]
+
+    def _rows(self, theta: Theta, batch: Batch) -> dict[str, Float[Array, "points rows"]]:
+        return {
+            key: self._map(lambda p, key=key: self.point_rows(key, theta, p), part, theta.size)
+            for key, part in self._parts(batch)
+        }
+
+    def fits(self, theta: Theta, batch: Batch) -> bool:
+        """Whether J is small enough to be held as a whole."""
+        return all(len(part.x) <= self._chunk(part, theta.size) for part in batch.values())
+
+    def _chunk(self, part: ConditionBatch, columns: int) -> int:
+        """How many points are taken at once."""
+        return max(1, self.chunk_bytes // (8 * columns * part.source.shape[1]))
+
+    def _map(self, function: Callable[[ConditionBatch], Any], part: ConditionBatch, columns: int) -> Any:
+        size = self._chunk(part, columns)
+        if len(part.x) <= size:
+            return jax.vmap(function)(part)
+        return jax.lax.map(function, part, batch_size=size)
+
+    def in_chunks(self, part: ConditionBatch, columns: int) -> ConditionBatch:
+        """Points along two axes, chunk and place in it; places left over hold copies that weigh nothing."""
+        return _in_chunks(part, self._chunk(part, columns))
+
+    def _fold(self, theta: Theta, batch: Batch, start: Carry, add: Callable[[Carry, Array, Array], Carry]) -> Carry:
+        total = start
+        for key, part in self._parts(batch):
+            chunks = self.in_chunks(part, theta.size)
+
+            def update(carry: Carry, chunk: ConditionBatch, key: str = key) -> tuple[Carry, None]:
+                rows, jacobian = jax.vmap(lambda p: self.point_features(key, theta, p))(chunk)
+                return add(carry, rows.ravel(), jacobian.reshape(-1, theta.size)), None
+
+            if chunks.x.shape[0] == 1:
+                total, _ = update(total, jax.tree.map(lambda a: a[0], chunks))
+            else:
+                total, _ = jax.lax.scan(update, total, chunks)
+        return total
+
+
+def _in_chunks(part: ConditionBatch, size: int) -> ConditionBatch:
+    """Reshape to (chunks, size, …); the last chunk is filled with copies of a point that weigh nothing."""
+    count = len(part.x)
+    size = min(size, count)
+    missing = -count % size
+    filled = jax.tree.map(lambda a: jnp.concatenate([a, jnp.repeat(a[-1:], missing, axis=0)]) if missing else a, part)
+    filled = filled._replace(scale=filled.scale.at[count:].set(0.0))
+    return jax.tree.map(lambda a: a.reshape(-1, size, *a.shape[1:]), filled)
+
+
+def gram_of(residual: Float[Array, " rows"], features: Float[Array, "rows params"]) -> Gram:
+    """The normal equations of J and r."""
+    return Gram(square(features), features.T @ residual, residual @ residual)
+
+
+def square(matrix: Float[Array, "rows columns"]) -> Float[Array, "columns columns"]:
+    """AᵀA. Half of it is enough: blocks below the diagonal are those above it, transposed."""
+    columns = matrix.shape[1]
+    if columns < SMALL:
+        return matrix.T @ matrix
+    left, right = matrix[:, : columns // 2], matrix[:, columns // 2 :]
+    corner = left.T @ right
+    return jnp.block([[square(left), corner], [corner.T, square(right)]])
+
+
+def triangle_of(
+    residual: Float[Array, " rows"], features: Float[Array, "rows params"]
+) -> Float[Array, "params1 params1"]:
+    """The triangular factor of [J r]."""
+    factor = jnp.linalg.qr(jnp.concatenate([features, residual[:, None]], axis=1), mode="r")
+    # Fewer rows than columns: rows of zeros complete the factor.
+    missing = factor.shape[1] - factor.shape[0]
+    return jnp.pad(factor, ((0, max(missing, 0)), (0, 0)))

@@ -1,0 +1,65 @@
+"""Measuring a model on points it was not trained on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from anagram.compound import Compound
+from anagram.compound.batch import Batch, sample
+from anagram.statement.domains import Sobol
+from anagram.statement.problem import Problem
+
+ERROR_POINTS = 10_000
+MAX_VALIDATION = 20_000
+# Streams of random numbers that never meet those of the training points.
+_VALIDATION, _ERROR = 1_000_003, 1_000_033
+
+
+class Measured(NamedTuple):
+    """Loss on fresh points, whole and by condition, and RMS and relative RMS errors where a solution is known."""
+
+    condition_losses: dict[str, Float[Array, ""]]
+    validation_loss: Float[Array, ""]
+    l2_error: Float[Array, ""]
+    relative_l2_error: Float[Array, ""]
+
+
+class Judge:
+    """Fresh points of every condition, and points with the known solution."""
+
+    def __init__(self, compound: Compound, batch: Batch, seed: int) -> None:
+        self.compound = compound
+        problem = compound.problem
+        rules = {key: Sobol(min(MAX_VALIDATION, max(256, 2 * len(part.x)))) for key, part in batch.items()}
+        self.fresh = sample(problem, rules, seed=seed + _VALIDATION)
+        self.points, self.exact = _known(problem, seed)
+
+    def measure(self, theta: Array, fresh: Batch, points: Array, exact: dict[str, Array]) -> Measured:
+        """Traceable; the data are arguments so that they are not compiled in."""
+        parts = {key: square / 2 for key, square in self.compound.squares(theta, fresh).items()}
+        loss = jnp.sum(jnp.stack(list(parts.values())))
+        if not exact:
+            return Measured(parts, loss, jnp.asarray(jnp.nan), jnp.asarray(jnp.nan))
+        fields = self.compound.model.quantities(theta, self.compound.problem.domain.frame)
+        error = sum(jnp.mean(jnp.abs(jax.vmap(fields[n].at)(points) - values) ** 2) for n, values in exact.items())
+        size = sum(jnp.mean(jnp.abs(values) ** 2) for values in exact.values())
+        error, size = jnp.sqrt(jnp.asarray(error)), jnp.sqrt(jnp.asarray(size))
+        return Measured(parts, loss, error, jnp.where(size > 0, error / jnp.where(size > 0, size, 1.0), jnp.nan))
+
+    @property
+    def data(self) -> tuple[Batch, Array, dict[str, Array]]:
+        """The arguments of `measure` after θ."""
+        return self.fresh, self.points, self.exact
+
+
+def _known(problem: Problem, seed: int) -> tuple[Array, dict[str, Array]]:
+    if not problem.knows_solution:
+        return jnp.zeros((0, problem.domain.dimension)), {}
+    x = problem.domain.draw(Sobol(ERROR_POINTS), np.random.default_rng([seed, _ERROR])).x
+    exact = problem.exact(x) or {}
+    return jnp.asarray(x), {name: jnp.asarray(values) for name, values in exact.items()}

@@ -1,0 +1,143 @@
+"""The second variation of a nonlinear operator: D''(u)[∂_p u, ∂_q u], by automatic differentiation.
+
+At a point x an operator sees of a change v of the unknowns only its Taylor polynomial there, whose order is the
+order of the operator. With c the coefficients of that polynomial, D''(u)[v, w] = c(v)ᵀ H c(w), where H is the Hessian
+of c ↦ D(u + polynomial)(x): a small matrix. What is left is the map from parameters to coefficients, ∂c/∂θ.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from anagram.compound import Compound
+from anagram.compound.batch import Batch, ConditionBatch
+from anagram.errors import ProblemError
+from anagram.statement.condition import apply_operator, real_rows
+from anagram.statement.domains import Uniform
+from anagram.statement.fields import Field, Frame, constant
+
+HIGHEST_ORDER = 5
+
+Powers = tuple[int, ...]
+
+
+class SecondVariation:
+    """Σ_i r_i D''(u)[∂_p u, ∂_q u](x_i) over the rows of a batch: what the Gram matrix of J leaves out."""
+
+    def __init__(self, compound: Compound) -> None:
+        self.compound = compound
+        with jax.ensure_compile_time_eval():  # also while a step is being traced
+            self.powers = {key: _monomials(compound, key) for key in compound.problem.conditions}
+
+    def matrix(self, theta: Float[Array, " params"], batch: Batch) -> Float[Array, "params params"]:
+        """The P×P matrix, summed over all rows as the loss weighs them."""
+        total = jnp.zeros((theta.size, theta.size))
+        for key, part in batch.items():
+
+            def add(total: Array, points: ConditionBatch, key: str = key) -> tuple[Array, None]:
+                curvature, tangents = jax.vmap(lambda point: self._at_point(key, theta, point))(points)
+                left = jnp.einsum("ijk,ikp->ijp", curvature, tangents)
+                return total + tangents.reshape(-1, theta.size).T @ left.reshape(-1, theta.size), None
+
+            columns = theta.size * len(self.powers[key])
+            total, _ = jax.lax.scan(add, total, self.compound.in_chunks(part, columns))
+        return total
+
+    def _at_point(self, key: str, theta: Array, point: ConditionBatch) -> tuple[Array, Array]:
+        """H, weighted with the residual, and ∂c/∂θ."""
+        powers = self.powers[key]
+        tangents = jax.jacrev(lambda t: _coefficients(self.compound, t, point.x, powers))(theta)
+        rows = self.compound.point_rows(key, theta, point)
+        zero = jnp.zeros(len(tangents))
+        operator = _of_coefficients(self.compound, key, theta, point.x, point.normal, powers)
+        return jax.hessian(lambda c: point.scale * rows @ operator(c))(zero), tangents
+
+
+def _monomials(compound: Compound, key: str) -> list[Powers]:
+    """The powers up to the order of an operator: the highest one whose monomials it still sees."""
+    problem = compound.problem
+    axes = len(problem.domain.axes)
+    everything = [p for p in itertools.product(range(HIGHEST_ORDER + 1), repeat=axes) if sum(p) <= HIGHEST_ORDER]
+    # At several points: a coefficient may vanish at one of them, or on one face.
+    cloud = problem.region(key).draw(Uniform(8), np.random.default_rng(0))
+    # A model in general position: a network at its start may be zero, or symmetric.
+    theta = compound.model.theta + 0.3 * np.cos(np.arange(compound.model.parameters))
+    count = len(everything) * len(_components(compound))
+    zero = jnp.zeros(count + len(problem.coefficients))
+
+    def seen_at(x: Array, normal: Array | None) -> Array:
+        return jax.jacfwd(_of_coefficients(compound, key, theta, x, normal, everything))(zero)
+
+    normals = None if cloud.normal is None else jnp.asarray(cloud.normal)
+    seen = np.abs(np.asarray(jax.jit(jax.vmap(seen_at))(jnp.asarray(cloud.x), normals)))
+    by_power = seen[..., :count].reshape(-1, len(everything)).max(axis=0)
+    order = max((sum(p) for p, size in zip(everything, by_power, strict=True) if size > 0), default=0)
+    if order == HIGHEST_ORDER:
+        raise ProblemError(
+            f"condition '{key}' has derivatives of order {HIGHEST_ORDER} or more: the second variation is made for less"
+        )
+    return [p for p in everything if sum(p) <= order]
+
+
+def _components(compound: Compound) -> list[tuple[str, bool]]:
+    """The real components of all unknowns: name, and whether it is an imaginary part."""
+    return [
+        (unknown.name, imaginary)
+        for unknown in compound.problem.unknowns
+        for imaginary in ((False, True) if unknown.is_complex else (False,))
+    ]
+
+
+def _coefficients(compound: Compound, theta: Array, x: Array, powers: list[Powers]) -> Float[Array, " coefficients"]:
+    """The Taylor coefficients at x of all components of u_θ, then the learned coefficients."""
+    axes = compound.problem.domain.axes
+    quantities = compound.model.quantities(theta, Frame(axes))
+    values = []
+    for name, imaginary in _components(compound):
+        for power in powers:
+            names = [axis for axis, times in zip(axes, power, strict=True) for _ in range(times)]
+            value = (quantities[name].d(*names) if names else quantities[name]).at(x)
+            part = jnp.imag(value) if imaginary else jnp.real(value)
+            values.append(part / math.prod(math.factorial(times) for times in power))
+    return jnp.stack([*values, *(quantities[name].at(x) for name in compound.problem.coefficients)])
+
+
+def _of_coefficients(
+    compound: Compound, key: str, theta: Array, x: Array, normal: Array | None, powers: list[Powers]
+) -> Callable[[Array], Array]:
+    """The map c ↦ D(u_θ + polynomial with the coefficients c around x), at x."""
+    problem = compound.problem
+    frame = Frame(problem.domain.axes, normal)
+    quantities = compound.model.quantities(theta, frame)
+    components = _components(compound)
+
+    def polynomial(c: Array, factor: complex | float) -> Field:
+        def value(y: Array) -> Array:
+            terms = [a * jnp.prod(jnp.stack(_products(y - x, p))) for a, p in zip(c, powers, strict=True)]
+            return factor * jnp.sum(jnp.stack(terms))
+
+        return Field(value, frame)
+
+    def operator(c: Array) -> Array:
+        changed = dict(quantities)
+        parts = c[: len(components) * len(powers)].reshape(len(components), len(powers))
+        for (name, imaginary), part in zip(components, parts, strict=True):
+            changed[name] = changed[name] + polynomial(part, 1j if imaginary else 1.0)
+        for name, shift in zip(problem.coefficients, c[len(components) * len(powers) :], strict=True):
+            changed[name] = changed[name] + constant(shift, frame)
+        fields = apply_operator(problem.conditions[key], changed, f"condition '{key}'")
+        return real_rows([field.at(x) for field in fields])
+
+    return operator
+
+
+def _products(h: Array, powers: Powers) -> list[Array]:
+    # Repeated products and not powers: h is zero, and derivatives of h**n there are not.
+    return [jnp.ones(())] + [h[axis] for axis, times in enumerate(powers) for _ in range(times)]

@@ -1,0 +1,217 @@
+"""The folder of a run while it goes: its record, its metrics line by line, and checkpoints every so many seconds.
+
+A run never ends because its folder cannot be written to: it warns, goes on and tries again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from anagram.errors import FileError, RunWarning, SettingError
+from anagram.keeping import checkpoint
+from anagram.keeping.files import (
+    ARRAYS,
+    FORMAT,
+    METRICS,
+    RECORD,
+    description,
+    how_to_go_on,
+    json_text,
+    prepare_folder,
+    read_record,
+    refuse_foreign,
+    save,
+    write_atomically,
+    write_metrics,
+    write_record,
+)
+from anagram.keeping.snapshot import fingerprint, take
+from anagram.solution import Solution
+from anagram.training.configuration import Configuration
+
+if TYPE_CHECKING:
+    from anagram.training.trainer import Trainer
+
+EVERY = 30.0  # seconds between checkpoints
+SHARE = 0.05  # of the time of a run at most goes into writing them
+PROBLEM, LOCK = "problem.py", ".lock"
+
+
+class RunFolder:
+    """Where a run is kept.
+
+    Args:
+        folder: its path; it is made if it is not there.
+        every: seconds between checkpoints.
+        go_on: whether a run that is there already is to be continued; otherwise it is refused.
+        overwrite: whether it may be replaced.
+    """
+
+    def __init__(
+        self, folder: str | Path, every: float = EVERY, *, go_on: bool = False, overwrite: bool = False
+    ) -> None:
+        if isinstance(every, bool) or not isinstance(every, int | float) or not every >= 0:
+            raise SettingError(f"the seconds between checkpoints must be a number that is not negative, not {every!r}")
+        self.path = prepare_folder(folder)
+        refuse_foreign(self.path / RECORD)
+        if not go_on and not overwrite:
+            _refuse_another(self.path)
+        self.every = every
+        self._lock = _take_lock(self.path)
+        self._last = time.monotonic()
+        self._cost = 0.0
+        self._metrics: IO[str] | None = None
+        self._warned = False
+        self._record: dict[str, Any] = {}
+
+    # -- the life of a run ----------------------------------------------------------------------------
+    def begin(self, trainer: Trainer, configuration: Configuration) -> None:
+        """A new run: write what it is, and take the place of one that has ended."""
+        self.configuration = {**configuration.as_json(), "fingerprint": fingerprint(trainer)}
+        self._record = {
+            "format": FORMAT,
+            "status": "running",
+            "summary": None,
+            **description(trainer.model, trainer.problem),
+            "configuration": self.configuration,
+        }
+        for name in (*checkpoint.NAMES, ARRAYS, METRICS, PROBLEM):
+            (self.path / name).unlink(missing_ok=True)
+        self._write_start(trainer)
+
+    def go_on(self, trainer: Trainer, record: dict[str, Any]) -> None:
+        """A run that was stopped: its metrics may be ahead of its checkpoint."""
+        self._record, self.configuration = record, record["configuration"]
+        with self._guarded("the metrics"):
+            # What is in the folder is behind what it goes on to, until it ends.
+            write_record(self.path, {**record, "status": "running"})
+            write_metrics(self.path, trainer.history)
+
+    def after_block(self, trainer: Trainer) -> None:
+        """A line of metrics, and a checkpoint if it is time for one."""
+        with self._guarded("the metrics"):
+            self._make_again(trainer)
+            if self._metrics is None or not (self.path / METRICS).exists():
+                self._open_metrics(trainer)
+            else:
+                self._metrics.write(json_text(trainer.record, indent=None) + "\n")
+                self._metrics.flush()
+        now = time.monotonic()
+        if now - self._last >= max(self.every, self._cost / SHARE):
+            self.write_checkpoint(trainer)
+            self._last = time.monotonic()
+            self._cost = self._last - now
+
+    def write_checkpoint(self, trainer: Trainer) -> bool:
+        """Write the state; say so, once, if that does not work."""
+        with self._guarded("the checkpoint"):
+            self._make_again(trainer)
+            checkpoint.write(self.path, take(trainer))
+            self._warned = False
+            return True
+        return False
+
+    def finish(self, trainer: Trainer, solution: Solution) -> Path:
+        """The last checkpoint and the solution; elsewhere if the folder cannot be written to. Returns where."""
+        self._close_metrics()
+        solution.configuration = self.configuration
+        self.write_checkpoint(trainer)
+        try:
+            return save(solution, self.path)
+        except (FileError, OSError) as error:
+            spare = Path(tempfile.mkdtemp(prefix="anagram-"))
+            save(solution, spare)
+            message = f"the solution cannot be written to '{self.path}' ({error}): it was saved in '{spare}'"
+            warnings.warn(message, RunWarning, stacklevel=2)
+            return spare
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close_metrics()
+        if self._lock is not None:
+            with contextlib.suppress(OSError):
+                (self.path / LOCK).unlink(missing_ok=True)
+            os.close(self._lock)
+            self._lock = None
+
+    # -- inside ---------------------------------------------------------------------------------------
+    def _make_again(self, trainer: Trainer) -> None:
+        """A folder that has gone is made anew."""
+        if not (self.path / RECORD).exists():
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._write_start(trainer)
+
+    def _write_start(self, trainer: Trainer) -> None:
+        source = trainer.problem.source
+        if source is not None:
+            write_atomically(self.path / PROBLEM, lambda p: p.write_text(source, encoding="utf-8"))
+        write_record(self.path, self._record)
+
+    def _open_metrics(self, trainer: Trainer) -> None:
+        self._close_metrics()
+        write_metrics(self.path, trainer.history)
+        self._metrics = (self.path / METRICS).open("a", encoding="utf-8")
+
+    def _close_metrics(self) -> None:
+        if self._metrics is not None:
+            with contextlib.suppress(OSError):
+                self._metrics.close()
+            self._metrics = None
+
+    @contextlib.contextmanager
+    def _guarded(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except (FileError, OSError) as error:
+            self._close_metrics()
+            if not self._warned:
+                message = f"{what} of the run cannot be written: {error}. The run goes on and tries again."
+                warnings.warn(message, RunWarning, stacklevel=4)
+            self._warned = True
+
+
+def _refuse_another(path: Path) -> None:
+    """A run is not to be replaced by accident."""
+    if not (path / RECORD).exists():
+        return
+    record = read_record(path)
+    ended = record.get("status", "finished") in ("finished", "failed")
+    state = "holds a run already" if ended else "holds a run that has not ended"
+    raise FileError(
+        f"'{path}' {state}: go on with it ({how_to_go_on(path, record)}), choose another folder, or say --overwrite "
+        "(overwrite=True)"
+    )
+
+
+def _take_lock(path: Path) -> int | None:
+    """Only one process works in a folder; the system gives the lock back when that ends, however it does."""
+    try:
+        import fcntl
+    except ImportError:  # no such locks on this system
+        return None
+    try:
+        # Not through a link: in a folder from someone else it may lead elsewhere.
+        descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise FileError(f"another process is at work in '{path}': wait for it, or choose another folder") from None
+    except OSError:  # a file system without locks
+        os.close(descriptor)
+        return None
+    for leftover in path.glob(".*.tmp*"):
+        with contextlib.suppress(OSError):
+            leftover.unlink()
+    return descriptor

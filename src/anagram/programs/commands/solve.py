@@ -1,0 +1,338 @@
+"""``anagram solve``: a run, from its beginning or from its last checkpoint."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from anagram.programs.commands.common import (
+    NUMERICAL_FAILURE,
+    err,
+    escape,
+    out,
+    read_key_value,
+    read_names,
+    show_warning,
+    wrong_input,
+)
+from anagram.training.interrupts import STOPPED_AT_ONCE, Interrupts
+
+if TYPE_CHECKING:
+    from anagram.solution import Solution
+    from anagram.statement.problem import Problem
+
+ESTIMATE_AT_MOST = 3000  # parameters; above, an estimate takes longer than many runs
+
+
+def solve(
+    target: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME_OR_FILE.py[:problem]", help="A problem of the catalogue, or a Python file that states one."
+        ),
+    ] = None,
+    method: Annotated[str | None, typer.Option(help="The method; see `anagram list`.")] = None,
+    paper: Annotated[bool, typer.Option("--paper", help="The paper's network, points, cutoff and steps.")] = False,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="An option of the problem, model, points or method; may be repeated."
+        ),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="For initial parameters and random points; 0 by default.")] = None,
+    steps: Annotated[int | None, typer.Option(help="At most so many steps.")] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="At most so much training time, compilation not counted.")
+    ] = None,
+    tol: Annotated[float | None, typer.Option(help="Stop at this root mean square residual on fresh points.")] = None,
+    early_stopping: Annotated[
+        int | None, typer.Option(help="Stop when the loss on fresh points has had no new minimum for so many steps.")
+    ] = None,
+    keep: Annotated[
+        str | None, typer.Option(help="last parameters (the default), or those best on fresh points.")
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--out", help="Where the run is written; runs/<problem>-<time> by default.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that is in the folder.")] = False,
+    resume: Annotated[
+        Path | None, typer.Option("--resume", metavar="DIR", help="Go on with the run in this folder.")
+    ] = None,
+    checkpoint: Annotated[float, typer.Option(help="Seconds between checkpoints.")] = 30.0,
+    log: Annotated[str, typer.Option(help="tensorboard also writes events for TensorBoard.")] = "",
+    json_path: Annotated[Path | None, typer.Option("--json", help="Write the summary to this file as JSON.")] = None,
+    estimate: Annotated[bool, typer.Option(help="Estimate the error of the solution on fresh points.")] = True,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+) -> None:
+    """Solve a problem; write its solution, numbers and pictures. Ctrl-C stops and saves, --resume goes on."""
+    from anagram.keeping.cache import enable_compilation_cache
+
+    enable_compilation_cache()
+    warnings.showwarning = show_warning
+    limits = {"steps": steps, "seconds": seconds, "tol": tol}
+    with wrong_input():
+        _check_logs(read_names(log))
+        fixed = {
+            "--method": method,
+            "--paper": paper or None,
+            "--set": set_ or None,
+            "--seed": seed,
+            "--out": folder,
+            "--keep": keep,
+            "--early-stopping": early_stopping,
+        }
+        if resume is not None:
+            planned = plan_resume(target, resume, [name for name, value in fixed.items() if value is not None], limits)
+        else:
+            more = {
+                "overwrite": overwrite,
+                "seed": seed or 0,
+                "keep": keep or "last",
+                "early_stopping": early_stopping,
+                **limits,
+            }
+            planned = plan_run(target, method, paper, set_ or [], folder, more)
+        _check_json_path(json_path)
+        solution = carry_out(planned, checkpoint, read_names(log), json_path, estimate=estimate, quiet=quiet)
+    if not quiet:
+        print_summary(solution.summary, solution.folder or planned.folder)
+    if solution.stopped_because == "interrupted":
+        (out if not quiet else err).print(f"Go on with:  {escape(planned.command)}")
+        raise typer.Exit(STOPPED_AT_ONCE)
+    if solution.summary["steps"] == planned.steps and not quiet:
+        out.print("There was nothing left to do; --steps takes it further.")
+    if solution.failed:
+        err.print(f"[bold red]error:[/] the run {escape(solution.stopped_because)}")
+        raise typer.Exit(NUMERICAL_FAILURE)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A run that can start: its problem, its folder, and the function that carries it out."""
+
+    problem: Problem
+    folder: Path
+    start: Callable[..., Solution]
+    command: str
+    steps: int | None = None  # that were taken before
+
+
+def plan_run(
+    target: str | None,
+    method: str | None,
+    paper: bool,
+    changes: list[str],
+    folder: Path | None,
+    options: dict[str, Any],
+) -> Planned:
+    """A new run, with everything checked that can be checked beforehand."""
+    import anagram as ag
+    from anagram.keeping.files import prepare_folder
+    from anagram.programs.loading import find_problem, problem_parameters
+    from anagram.training.defaults import complete
+
+    if target is None:
+        raise ag.SettingError("name a problem of the catalogue (see: anagram list) or a Python file that states one")
+    given = dict(read_key_value(text) for text in changes)
+    of_problem = {k: given.pop(k) for k in problem_parameters(target) if k in given}
+    problem = find_problem(target, paper, of_problem)
+    setting = problem.setting or ag.Setting()
+    if method is not None:
+        setting = setting.with_method(method)
+    problem.setting = complete(setting, problem).with_changes(given)
+    where = prepare_folder(folder) if folder is not None else new_folder(problem.name)
+
+    def start(**more: Any) -> Solution:
+        return ag.solve(problem, folder=where, **options, **more)
+
+    return Planned(problem, where, start, _resume_command(target, problem, where))
+
+
+def plan_resume(target: str | None, folder: Path, fixed: list[str], limits: dict[str, Any]) -> Planned:
+    """A run to go on with."""
+    import anagram as ag
+    from anagram.keeping.files import read_record
+    from anagram.programs.loading import problem_again
+    from anagram.solving import problem_of_record
+
+    if fixed:
+        raise ag.SettingError(f"{', '.join(fixed)} cannot be changed: the run in '{folder}' has its own, leave it out")
+    record = read_record(folder)
+    if target is None:
+        problem = problem_of_record(folder, record)
+    else:
+        problem = problem_again(target, record.get("origin"), folder)
+
+    def start(**more: Any) -> Solution:
+        return ag.resume(folder, problem, **limits, **more)
+
+    taken = (record.get("summary") or {}).get("steps")
+    return Planned(problem, folder, start, _resume_command(target, problem, folder), taken)
+
+
+def _resume_command(target: str | None, problem: Problem, folder: Path) -> str:
+    """What to type to go on; the program is named, because a file is executed only if it is."""
+    named = f" {target}" if target is not None and "file" in problem.origin else ""
+    return f"anagram solve{named} --resume {folder}"
+
+
+def carry_out(
+    planned: Planned,
+    checkpoint: float,
+    logs: list[str],
+    json_path: Path | None,
+    *,
+    estimate: bool,
+    quiet: bool,
+) -> Solution:
+    """Run, estimate, write pictures."""
+    from anagram.keeping.files import json_text, write_atomically
+
+    monitors, close = _loggers(logs, planned)
+    Interrupts.last_words.append(lambda: _last_words(planned))
+    try:
+        solution = planned.start(checkpoint_every=checkpoint, progress=not quiet, monitors=monitors)
+    finally:
+        Interrupts.last_words.clear()
+        close()
+    where = solution.folder or planned.folder
+    if solution.stopped_because != "interrupted":
+        if estimate and not solution.failed:
+            solution.summary["error_estimate"] = _estimate(solution)
+            solution.save(where)
+        solution.plot_convergence(where / "convergence.png")
+        solution.plot(where / "solution.png")
+    if json_path is not None:
+        write_atomically(json_path, lambda p: p.write_text(json_text(solution.summary), encoding="utf-8"))
+    return solution
+
+
+def _last_words(planned: Planned) -> None:
+    """What is said when a second Ctrl-C ends the program at once."""
+    from anagram.keeping.files import RECORD
+
+    if (planned.folder / RECORD).exists():
+        err.print(f"Stopped at once; the last checkpoint stands. Go on with:  {escape(planned.command)}")
+    else:
+        err.print("Stopped before the first step; there is nothing to keep.")
+
+
+def _loggers(names: list[str], planned: Planned) -> tuple[list[Any], Callable[[], None]]:
+    """Monitors for other programs, and what closes them."""
+    if not names:
+        return [], lambda: None
+    from anagram.errors import FileError
+    from anagram.showing.report.figures import solution_figure
+    from anagram.showing.report.tensorboard import TensorBoard
+
+    events = planned.folder / "tensorboard"
+    if events.is_symlink():  # a run folder may come from someone else
+        raise FileError(f"'{events}' is a link to another place: remove it first")
+    writer = TensorBoard(events)
+
+    def remember(_: dict[str, Any], run: Any) -> None:
+        writer.picture = lambda: solution_figure(run.solution())
+
+    return [remember, writer], writer.close
+
+
+def _check_logs(names: list[str]) -> None:
+    from anagram.errors import SettingError
+
+    if names not in ([], ["tensorboard"]):
+        raise SettingError(f"--log takes tensorboard, not '{','.join(names)}'")
+
+
+def _check_json_path(path: Path | None) -> None:
+    from anagram.errors import FileError, SettingError
+    from anagram.keeping.files import refuse_unwritable
+
+    if path is not None:
+        try:
+            refuse_unwritable(path)
+        except FileError as error:
+            raise SettingError(f"--json needs the name of a file: {error}") from error
+
+
+def _estimate(solution: Solution) -> dict[str, Any]:
+    """The estimated error for the summary, or why there is none."""
+    from anagram.errors import AnagramError
+
+    if solution.model.parameters > ESTIMATE_AT_MOST:
+        return {"value": None, "reasons": ["the model is large; solution.estimate_error() takes the time for it"]}
+    try:
+        found = solution.estimate_error()
+    except AnagramError as error:
+        return {"value": None, "reasons": [str(error)]}
+    return {
+        "value": found.value,
+        "relative": found.relative,
+        "reliable": found.reliable,
+        "reasons": list(found.reasons),
+        "coefficients": found.coefficients,
+    }
+
+
+def new_folder(name: str) -> Path:
+    """A folder that no other run has, also when several start in the same second."""
+    from anagram.keeping.files import file_name, prepare_folder
+
+    base = prepare_folder("runs") / f"{file_name(name)}-{time.strftime('%Y%m%d-%H%M%S')}"
+    candidate, count = base, 1
+    while True:
+        try:
+            candidate.mkdir()
+            return candidate
+        except FileExistsError:
+            count += 1
+            candidate = base.with_name(f"{base.name}-{count}")
+
+
+def print_summary(summary: dict[str, Any], where: Path) -> None:
+    """What a run came to, as a table."""
+    rows = [
+        ("problem", f"{summary['problem']}  (method {summary['method']}, seed {summary['seed']})"),
+        ("model", f"{summary['model']}, {summary['parameters']} parameters, {summary['points']} points"),
+        (
+            "steps",
+            f"{summary['steps']} in {summary['seconds']:.2f} s (and {summary['compile_seconds']:.2f} s of compilation)",
+        ),
+        ("loss", f"{summary['loss']:.2e}  (on fresh points {summary['validation_loss']:.2e})"),
+        ("", ", ".join(f"{k} {v:.1e}" for k, v in summary["condition_losses"].items()) + " on fresh points"),
+    ]
+    if summary["l2_error"] is not None:
+        rows.append(
+            ("L² error", f"{summary['l2_error']:.2e}  (relative {summary['relative_l2_error'] or float('nan'):.2e})")
+        )
+    else:
+        rows.append(("L² error", "not known: the problem gives no exact solution or reference"))
+    estimate = summary.get("error_estimate")
+    if estimate is not None:
+        rows.append(("estimated", _in_words(estimate)))
+    errors = (estimate or {}).get("coefficients", {})
+    rows += [
+        (f"  {name}", f"{value:.10g}" + (f"  (estimated error {errors[name]:.1e})" if name in errors else ""))
+        for name, value in summary["coefficients"].items()
+    ]
+    rows += [
+        ("stopped", summary["stopped_because"]),
+        ("solution", f"{where}/  (read it with anagram.load; look at it with anagram report {where})"),
+    ]
+    if (where / "solution.png").exists():
+        rows.insert(-1, ("pictures", f"{where}/solution.png, convergence.png"))
+    for name, text in rows:
+        out.print(f"[bold]{escape(name):9}[/] {escape(text)}", highlight=False)
+
+
+def _in_words(estimate: dict[str, Any]) -> str:
+    reasons = "; ".join(estimate["reasons"])
+    if estimate["value"] is None:
+        return f"not computed: {reasons}"
+    doubt = "" if estimate["reliable"] else f"; not to be relied on: {reasons}"
+    return f"{estimate['value']:.2e}  (from the residual on fresh points{doubt})"

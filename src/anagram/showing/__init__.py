@@ -1,0 +1,1 @@
+"""Runs and solutions for people and for other programs: pictures, pages, files."""

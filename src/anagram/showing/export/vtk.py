@@ -1,0 +1,172 @@
+"""VTK files, for ParaView and its kin: image data or a rectilinear grid, and a series of them over time.
+
+The values follow the XML head as raw numbers ("appended" data), in the order x fastest.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from anagram.errors import FileError, ProblemError
+from anagram.keeping.files import prepare_folder, write_atomically
+from anagram.showing.components import WRITTEN, real_parts
+from anagram.showing.export.formats import At, named_file, real_names, writable
+from anagram.showing.export.grid import TensorGrid, make_grid
+from anagram.showing.export.values import GridEvaluator, Operators
+
+if TYPE_CHECKING:
+    from anagram.solution import Solution
+
+EVEN = 1e-9  # of the spacing; so far may the coordinates of image data be off
+
+
+def to_vtk(
+    solution: Solution,
+    path: str | Path,
+    grid: Any,
+    operators: Operators | None = None,
+    *,
+    at: At = None,
+    time: str | None = "t",
+) -> Path:
+    """Write a file that ParaView opens, and return its path. See `grid_values` for the grid and the operators.
+
+    Evenly spaced points give image data (``.vti``), others a rectilinear grid (``.vtr``); the suffix may be left out.
+    Over time a file is written for each moment, into a folder beside a collection (``.pvd``), which is the file to
+    open. A complex quantity psi becomes psi_re and psi_im.
+
+    Args:
+        solution: what is written.
+        path: where to.
+        grid: the number of points along each axis, or by axis a number or an array of coordinates.
+        operators: more quantities by name.
+        at: axes to hold at one place; VTK has three axes and no more.
+        time: the axis that is time; None draws it like any other.
+    """
+    path = named_file(path)
+    evaluator = GridEvaluator(solution, operators)
+    real_names(evaluator, solution.domain.axes)
+    points = make_grid(solution.domain, grid, at)
+    if time not in (None, "t", *solution.domain.axes):
+        raise ProblemError(f"time: there is no axis '{time}'; the axes are {', '.join(solution.domain.axes)}")
+    space = [axis for axis in points.coordinates if axis != time]
+    if not space:  # nothing but time is left: a curve over it
+        time, space = None, list(points.coordinates)
+    if len(space) > 3:
+        raise ProblemError(
+            f"VTK has three axes, this grid has {len(space)} ({', '.join(space)}): "
+            f"hold the others at one place, as in at={{'{space[3]}': ...}}"
+        )
+    if time in points.coordinates:
+        return _write_series(evaluator, points, time, path)
+    target = writable(_with_suffix(path, points))
+    _write_file(evaluator, points, target)
+    return target
+
+
+def _write_series(evaluator: GridEvaluator, grid: TensorGrid, time: str, path: Path) -> Path:
+    """A file for each moment, computed one after the other; the collection that names them comes last."""
+    if path.suffix not in ("", ".pvd"):
+        raise FileError(f"'{path.name}' would be a series of files over {time}: let the name end in .pvd")
+    target = writable(path.with_suffix(".pvd"))
+    folder = prepare_folder(target.with_suffix(""))
+    moments = grid.coordinates[time]
+    suffix, digits = _kind(grid.held(time, moments[0])), len(str(len(moments) - 1))
+    entries: list[str] = []
+    for k, moment in enumerate(moments):
+        piece = folder / f"{target.stem}_{k:0{digits}d}{suffix}"
+        _write_file(evaluator, grid.held(time, float(moment)), piece)
+        name = quoteattr(f"{folder.name}/{piece.name}")
+        entries.append(f'    <DataSet timestep="{float(moment)!r}" part="0" file={name}/>\n')
+    text = (
+        '<?xml version="1.0"?>\n'
+        f'<VTKFile type="Collection" version="0.1" byte_order="{_byte_order()}">\n'
+        f"  <Collection>\n{''.join(entries)}  </Collection>\n</VTKFile>\n"
+    )
+    write_atomically(target, lambda p: p.write_text(text, encoding="utf-8"))
+    return target
+
+
+def _write_file(evaluator: GridEvaluator, grid: TensorGrid, target: Path) -> None:
+    values = real_parts(evaluator.on(grid).values, WRITTEN)
+
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as file:
+            _write_xml(file, grid, values, even=target.suffix == ".vti")
+
+    write_atomically(target, write)
+
+
+def _write_xml(file: IO[bytes], grid: TensorGrid, values: dict[str, np.ndarray], even: bool) -> None:
+    # VTK always has three axes: those that are missing have a single point at zero.
+    axes = [*grid.coordinates.values(), *([np.zeros(1)] * (3 - len(grid.shape)))]
+    extent = quoteattr(" ".join(f"0 {len(c) - 1}" for c in axes))
+    appended: list[np.ndarray] = []
+    offset = 0
+
+    def entry(name: str, array: np.ndarray) -> str:
+        nonlocal offset
+        appended.append(array)
+        line = f'<DataArray type="Float64" Name={quoteattr(name)} format="appended" offset="{offset}"/>\n'
+        offset += 8 + 8 * array.size
+        return line
+
+    data = "".join(entry(name, array) for name, array in values.items())
+    head = f"<PointData Scalars={quoteattr(next(iter(values)))}>\n{data}</PointData>\n"
+    if even:
+        kind = "ImageData"
+        origin = " ".join(repr(float(c[0])) for c in axes)
+        spacing = " ".join(repr(_spacing(c)) for c in axes)
+        shape = f'{kind} WholeExtent={extent} Origin="{origin}" Spacing="{spacing}"'
+    else:
+        kind = "RectilinearGrid"
+        names = [*grid.coordinates, "none", "none"]
+        lines = "".join(entry(name, c) for name, c in zip(names, axes, strict=False))
+        head += f"<Coordinates>\n{lines}</Coordinates>\n"
+        shape = f"{kind} WholeExtent={extent}"
+    file.write(
+        (
+            '<?xml version="1.0"?>\n'
+            f'<VTKFile type="{kind}" version="1.0" byte_order="{_byte_order()}" header_type="UInt64">\n'
+            f"<{shape}>\n<Piece Extent={extent}>\n{head}</Piece>\n</{kind}>\n"
+            '<AppendedData encoding="raw">\n_'
+        ).encode()
+    )
+    for array in appended:
+        flat = np.ravel(array, order="F").astype(np.float64, copy=False)
+        file.write(np.uint64(flat.nbytes).tobytes())
+        file.write(flat.data)
+    file.write(b"\n</AppendedData>\n</VTKFile>\n")
+
+
+def _with_suffix(path: Path, grid: TensorGrid) -> Path:
+    if path.suffix not in ("", ".vti", ".vtr"):
+        raise FileError(
+            f"'{path.name}' would be a single VTK file: let the name end in .vti or .vtr, or in nothing, "
+            "and the one that fits is chosen"
+        )
+    if path.suffix == ".vti" and _kind(grid) != ".vti":
+        raise FileError(f"'{path.name}': the points are not evenly spaced, which needs a file that ends in .vtr")
+    return path if path.suffix else path.with_name(path.name + _kind(grid))
+
+
+def _kind(grid: TensorGrid) -> str:
+    return ".vti" if all(_is_even(c) for c in grid.coordinates.values()) else ".vtr"
+
+
+def _is_even(coordinates: np.ndarray) -> bool:
+    places = coordinates[0] + _spacing(coordinates) * np.arange(len(coordinates))
+    return bool(np.all(np.abs(places - coordinates) <= EVEN * _spacing(coordinates)))
+
+
+def _spacing(coordinates: np.ndarray) -> float:
+    return float(coordinates[-1] - coordinates[0]) / (len(coordinates) - 1) if len(coordinates) > 1 else 1.0
+
+
+def _byte_order() -> str:
+    return "LittleEndian" if sys.byteorder == "little" else "BigEndian"

@@ -1,0 +1,117 @@
+"""The runs a page shows: read from their folders, and given names that tell them apart."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from anagram.errors import AnagramError, FileError
+from anagram.keeping.files import load, read_record, save
+from anagram.solution import Solution
+
+Source = Solution | str | Path
+
+
+@dataclass(frozen=True)
+class Run:
+    """A solution, the record of its run, and how the page calls it."""
+
+    solution: Solution
+    record: dict[str, Any]
+    folder: Path | None
+    letter: str = ""  # nothing for a run that is alone
+    label: str = ""
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What the run came to."""
+        return self.solution.summary
+
+    @property
+    def name(self) -> str:
+        """What it is called where several are shown."""
+        return f"{self.letter}  {self.label}".strip()
+
+
+def read_runs(sources: Source | Iterable[Source]) -> list[Run]:
+    """Read all of them; if some cannot be read, an error names each of these."""
+    given = [sources] if isinstance(sources, Solution | str | Path) else list(sources)
+    if not given:
+        raise FileError("there is nothing to report: give the folder of a run, or several")
+    read: list[Run] = []
+    unreadable: list[str] = []
+    for source in given:
+        try:
+            read.append(_read(source))
+        except (AnagramError, OSError) as error:
+            unreadable.append(str(error))
+    if unreadable and len(given) > 1:
+        raise FileError(f"{len(unreadable)} of {len(given)} runs cannot be read: {'; '.join(unreadable)}")
+    if unreadable:
+        raise FileError(unreadable[0])
+    return _named(read)
+
+
+def _read(source: Source) -> Run:
+    if isinstance(source, Solution):
+        if source.folder is not None and (source.folder / "run.json").exists():
+            return Run(source, read_record(source.folder), source.folder)
+        with tempfile.TemporaryDirectory() as folder:  # a record is what saving writes
+            return Run(source, read_record(save(source, folder)), None)
+    folder = Path(source)
+    if not folder.exists():
+        raise FileError(f"there is no folder '{folder}'")
+    solution = load(folder)
+    record = read_record(folder)
+    if not isinstance(record.get("summary"), dict):
+        raise FileError(f"the run in '{folder}' has not ended: its record has no summary")
+    return Run(solution, record, folder)
+
+
+def _named(runs: Sequence[Run]) -> list[Run]:
+    """A letter each, and what differs between them."""
+    if len(runs) == 1:
+        return [Run(runs[0].solution, runs[0].record, runs[0].folder, "", str(runs[0].summary["problem"]))]
+    described = [
+        {
+            "problem": str(run.summary["problem"]),
+            "method": str(run.summary["method"]),
+            "seed": f"seed {run.summary['seed']}",
+            "model": model_text(run),
+            "points": f"{run.summary.get('points')} points",
+        }
+        for run in runs
+    ]
+    telling = _telling(described)
+    return [
+        Run(run.solution, run.record, run.folder, _letter(k), ", ".join(words[key] for key in telling))
+        for k, (run, words) in enumerate(zip(runs, described, strict=True))
+    ]
+
+
+def _telling(described: Sequence[dict[str, str]]) -> list[str]:
+    """As few keys as tell the runs apart as far as they can be."""
+    keys: list[str] = []
+    for key in described[0]:
+        if _distinct(described, [*keys, key]) > _distinct(described, keys):
+            keys.append(key)
+    return keys or ["method", "seed"]
+
+
+def _distinct(described: Sequence[dict[str, str]], keys: Sequence[str]) -> int:
+    return len({tuple(words[key] for key in keys) for words in described})
+
+
+def model_text(run: Run) -> str:
+    """The model in words, wherever the record has them."""
+    setting = run.summary.get("setting")
+    of_setting = setting.get("model") if isinstance(setting, dict) else None
+    return str(run.summary.get("model") or of_setting or repr(run.solution.model.spec))
+
+
+def _letter(index: int) -> str:
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    return letters[index] if index < len(letters) else str(index + 1)

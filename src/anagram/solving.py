@@ -1,0 +1,273 @@
+"""solve() and resume(): a run from its beginning, or from its last checkpoint."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from anagram.compound.batch import Points
+from anagram.errors import AnagramError, FileError, RunWarning, SettingError
+from anagram.keeping import checkpoint
+from anagram.keeping.files import how_to_go_on, problem_of_catalogue, read_record, versions
+from anagram.keeping.runfolder import EVERY, RunFolder
+from anagram.keeping.snapshot import START, Snapshot, check_fingerprint, fingerprint, restore
+from anagram.methods import Method
+from anagram.solution import Solution
+from anagram.statement.problem import Problem
+from anagram.training.budget import Budget
+from anagram.training.configuration import Configuration, configuration_from_json
+from anagram.training.defaults import complete
+from anagram.training.interrupts import Interrupts
+from anagram.training.setting import Setting
+from anagram.training.trainer import Monitor, Trainer
+from anagram.training.watch import SpectrumWatch
+
+
+def solve(
+    problem: Problem,
+    model: Any = None,
+    method: str | Method | None = None,
+    *,
+    points: Points = None,
+    steps: int | None = None,
+    seconds: float | None = None,
+    tol: float | None = None,
+    seed: int = 0,
+    start: Solution | None = None,
+    patience: int = 100,
+    early_stopping: int | None = None,
+    keep: str = "last",
+    folder: str | Path | None = None,
+    overwrite: bool = False,
+    checkpoint_every: float = EVERY,
+    progress: bool = True,
+    monitors: Sequence[Monitor] = (),
+    options: Mapping[str, Any] | None = None,
+) -> Solution:
+    """Solve a problem by training a model with a method.
+
+    Args:
+        problem: the conditions to satisfy.
+        model: `MLP(...)`, `Fourier(...)`, `Polynomial(...)`, an equinox module, or these by unknown.
+        method: a name (see `anagram.methods.METHODS`) or a method object.
+        points: rules or a number of points, see `anagram.compound.batch.sample`.
+        steps: the largest number of steps.
+        seconds: the largest training time, compilation not counted.
+        tol: stop when the root mean square residual on fresh points is this small.
+        seed: for the model's first parameters and for random points.
+        start: a solution of the same model to go on from, in place of fresh parameters.
+        patience: stop after this many steps without progress.
+        early_stopping: stop when the loss on fresh points has had no new minimum for so many steps.
+        keep: ``last`` returns the parameters at the end, ``best`` those with the least loss on fresh points.
+        folder: where the run is kept: its record, metrics, checkpoints and in the end its solution.
+        overwrite: whether a run that is in the folder already may be replaced.
+        checkpoint_every: seconds between checkpoints.
+        progress: show a progress bar (plain lines where the output is no terminal).
+        monitors: functions called with the record of every block, and with the run if they take two arguments (it has
+            ``solution()``); one that returns True stops the run.
+        options: options of the method when it is given by name.
+
+    What is left out comes from ``problem.setting`` or from defaults. Ctrl-C stops after the current block
+    and returns what was reached. A run with a folder goes on with `resume`, to the same numbers.
+    """
+    if start is not None:
+        if model is not None:
+            raise SettingError("give either model= or start=: a run that goes on has the model of its start")
+        model = start.model.spec
+    setting = _complete(problem, model, method, points, steps, options, continued=start is not None)
+    budget = Budget(setting.steps or 0, seconds, tol, patience, early_stopping=early_stopping)
+    configuration = Configuration(setting, budget, seed, keep)
+    return begin(
+        problem, configuration, start, folder, checkpoint_every, monitors, overwrite=overwrite, progress=progress
+    )
+
+
+def begin(
+    problem: Problem,
+    configuration: Configuration,
+    start: Any = None,
+    folder: str | Path | None = None,
+    checkpoint_every: float = EVERY,
+    monitors: Sequence[Monitor] = (),
+    *,
+    overwrite: bool = False,
+    progress: bool = True,
+) -> Solution:
+    """A run of a configuration from its beginning."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(Interrupts())  # compilation takes its time, and cannot be interrupted
+        kept = None if folder is None else stack.enter_context(RunFolder(folder, checkpoint_every, overwrite=overwrite))
+        trainer = _trainer(stack, problem, configuration, start, monitors, progress=progress)
+        if kept is not None:
+            kept.begin(trainer.run, configuration)
+        return trainer.finish(kept)
+
+
+def resume(
+    folder: str | Path,
+    problem: Problem | None = None,
+    *,
+    steps: int | None = None,
+    seconds: float | None = None,
+    tol: float | None = None,
+    model: Any = None,
+    method: Method | None = None,
+    points: Points = None,
+    checkpoint_every: float = EVERY,
+    progress: bool = True,
+    monitors: Sequence[Monitor] = (),
+) -> Solution:
+    """Go on with a run that was stopped, or take one that has ended further, from its last checkpoint.
+
+    On the same machine it comes to the same numbers, bit for bit, as if it had never been interrupted.
+
+    Args:
+        folder: the folder of the run.
+        problem: the problem; those of the catalogue are found by name.
+        steps: the largest number of steps in all, in place of the old one; the same for `seconds` and `tol`.
+        seconds: the largest training time in all.
+        tol: the root mean square residual on fresh points at which to stop.
+        model: the module, if it is of your own; the same for `method` and `points`.
+        method: the method object, if it is of your own.
+        points: the rule for points, if it is of your own.
+        checkpoint_every: seconds between checkpoints.
+        progress: show a progress bar.
+        monitors: as in `solve`.
+    """
+    path = Path(folder)
+    record = read_record(path)
+    configuration = read_configuration(path, record, model, method, points)
+    given = {"steps": steps, "seconds": seconds, "tol": tol}
+    budget = replace(configuration.budget, **{k: v for k, v in given.items() if v is not None})
+    configuration = replace(configuration, budget=budget)
+    problem = problem or problem_of_record(path, record)
+    warn_of_other_versions(record, f"the run in '{path}' goes on")
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(Interrupts())
+        kept = stack.enter_context(RunFolder(path, checkpoint_every, go_on=True))
+        snapshot = _last_snapshot(path)
+        start = None if snapshot is None else snapshot.arrays.get(START)
+        trainer = _trainer(stack, problem, configuration, start, monitors, progress=progress)
+        different = check_fingerprint(fingerprint(trainer.run), record["configuration"].get("fingerprint"))
+        if different:
+            raise FileError(f"the run in '{path}' cannot go on with this problem: {different}")
+        if snapshot is not None:
+            restore(trainer.run, snapshot)
+        kept.go_on(trainer.run, {**record, "configuration": {**record["configuration"], "budget": budget.as_json()}})
+        return trainer.finish(kept)
+
+
+def read_configuration(
+    path: Path, record: dict[str, Any], model: Any = None, method: Any = None, points: Any = None
+) -> Configuration:
+    """The configuration in the record of a run."""
+    data = record.get("configuration")
+    if not isinstance(data, dict):
+        raise FileError(f"'{path}' says nothing of how its run was made: it cannot go on or be repeated")
+    try:
+        return configuration_from_json(data, model, method, points)
+    except SettingError as error:
+        raise FileError(f"the run in '{path}' cannot be set up again: {error}") from error
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise FileError(f"the configuration in '{path}' is damaged ({type(error).__name__}: {error})") from error
+
+
+def problem_of_record(path: Path, record: dict[str, Any]) -> Problem:
+    """The problem of a run, if it is one of the catalogue; files of someone else are never executed."""
+    origin = record.get("origin")
+    origin = origin if isinstance(origin, dict) else {}
+    try:
+        problem = problem_of_catalogue(origin)
+    except AnagramError as error:
+        raise FileError(f"the problem of the run in '{path}' cannot be stated: {error}") from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise FileError(f"the record in '{path}' is damaged ({type(error).__name__}: {error})") from error
+    if problem is not None:
+        return problem
+    if "file" in origin:
+        raise FileError(
+            f"the problem of the run in '{path}' is stated in a Python file, which is executed only if you name it: "
+            f"{how_to_go_on(path, record)}"
+        )
+    raise FileError(f"the problem of the run in '{path}' is your own: give it again, problem=...")
+
+
+def warn_of_other_versions(record: dict[str, Any], what: str) -> list[str]:
+    """Which programs or devices are others than those of a run; numbers then differ in their last digits."""
+    then, now = record.get("versions"), versions()
+    then = then if isinstance(then, dict) else {}
+    others = [f"{k} {then.get(k)} → {v}" for k, v in now.items() if then.get(k) != v]
+    if others:
+        message = f"{what} with other versions ({', '.join(others)}): the numbers will not be the same bit for bit"
+        warnings.warn(message, RunWarning, stacklevel=3)
+    return others
+
+
+class _Run:
+    """A trainer with its monitors and its budget."""
+
+    def __init__(self, run: Trainer, configuration: Configuration, monitors: Sequence[Monitor]) -> None:
+        self.run, self.configuration, self.monitors = run, configuration, monitors
+
+    def finish(self, kept: RunFolder | None) -> Solution:
+        """Train, and keep what came out of it."""
+        monitors = [SpectrumWatch(), *self.monitors] if kept is not None else self.monitors
+        solution = self.run.train(self.configuration.budget, monitors, keep=self.configuration.keep, folder=kept)
+        solution.configuration = self.configuration.as_json()
+        if kept is not None:
+            solution.folder = kept.finish(self.run, solution)
+        return solution
+
+
+def _trainer(
+    stack: contextlib.ExitStack,
+    problem: Problem,
+    configuration: Configuration,
+    start: Any,
+    monitors: Sequence[Monitor],
+    *,
+    progress: bool,
+) -> _Run:
+    """The trainer; the bar is there before it, because compilation takes its time."""
+    monitors = [monitors] if callable(monitors) else monitors
+    if progress:
+        from anagram.showing.report.progress import Progress
+
+        monitors = [*monitors, stack.enter_context(Progress(problem, configuration.budget))]
+    return _Run(Trainer(problem, configuration.setting, configuration.seed, start), configuration, monitors)
+
+
+def _last_snapshot(path: Path) -> Snapshot | None:
+    """The last checkpoint that is whole; None if the run was stopped before there was any."""
+    if not checkpoint.exists(path):
+        return None
+    snapshot, damaged = checkpoint.read(path)
+    for file, what in damaged.items():
+        message = f"{what}. The run goes on from the other checkpoint, of step {snapshot.record.get('step')}."
+        warnings.warn(message, RunWarning, stacklevel=3)
+        with contextlib.suppress(OSError):
+            file.unlink()  # or the next checkpoint might take the place of the one that is whole
+    return snapshot
+
+
+def _complete(
+    problem: Problem, model: Any, method: Any, points: Any, steps: Any, options: Any, continued: bool
+) -> Setting:
+    if not isinstance(problem, Problem):
+        raise SettingError(
+            f"solve needs a Problem, not {type(problem).__name__}; those of the catalogue: catalogue.problem(name)"
+        )
+    setting = problem.setting or Setting()
+    if method is not None:
+        setting = setting.with_method(method)
+    if continued and setting.method == "auto":
+        # There is a solution to begin with, and nowhere else to go.
+        options = {"sketch": 0, "restarts": 0, **(options or {})}
+    if options:
+        setting = replace(setting, options={**setting.options, **options})
+    given = {"model": model, "points": points, "steps": steps}
+    return complete(replace(setting, **{k: v for k, v in given.items() if v is not None}), problem)

@@ -1,0 +1,1 @@
+"""What a user writes: fields, conditions on regions of a domain, problems."""

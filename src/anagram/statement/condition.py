@@ -1,0 +1,205 @@
+"""Conditions: an operator, a source, and the region on which D(u) = f holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from anagram.errors import ProblemError
+from anagram.statement.arguments import bind_axes, call_by_name
+from anagram.statement.domains import PointSet, Region
+from anagram.statement.fields import Field
+
+
+@dataclass(frozen=True, eq=False)
+class Condition:
+    """D(u) = f on a region.
+
+    Args:
+        operator: maps fields to a field, ``lambda u: u.d("t") - u.d("x", "x")``; its parameters are named
+            after the unknowns and coefficients it uses. It may return several fields (a vector-valued
+            condition) and complex ones.
+        on: the region; the whole domain if left out.
+        equals: the source f: a number, a function of the point ``lambda t, x: ...``, a tuple of these
+            for a vector-valued condition, or an array of values on ``domain.points(...)``.
+        weight: how much the mean square of this condition counts in the loss; see `Problem.weight` for what it is
+            unless given.
+    """
+
+    operator: Callable[..., Any]
+    on: Region | None = None
+    equals: Any = 0.0
+    weight: float | None = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.operator):
+            raise ProblemError(
+                f"the operator of a condition must be a function of fields, as in lambda u: u, not {self.operator!r}"
+            )
+        if self.on is not None and not isinstance(self.on, Region):
+            raise ProblemError(f"on= needs a region such as domain.face(t=0) or domain.boundary(), not {self.on!r}")
+        weight = 1.0 if self.weight is None else self.weight
+        if (
+            isinstance(weight, bool)
+            or not isinstance(weight, int | float | np.number)
+            or not 0 < float(weight) < np.inf
+        ):
+            raise ProblemError(f"the weight of a condition must be a positive number, not {weight!r}")
+
+
+def apply_operator(condition: Condition, quantities: Mapping[str, Field], what: str) -> tuple[Field, ...]:
+    """D(u) as a tuple of fields, one for each component."""
+    result = call_by_name(condition.operator, quantities, f"{what}: the operator")
+    components = tuple(result) if isinstance(result, tuple | list) else (result,)
+    if not components:
+        raise ProblemError(f"{what}: the operator returned no field")
+    for component in components:
+        if not isinstance(component, Field):
+            raise ProblemError(
+                f"{what}: the operator must return a field made from the unknowns, not {type(component).__name__}"
+            )
+    return components
+
+
+def real_rows(values: Sequence[Array]) -> Float[Array, " rows"]:
+    """Stack the components of a condition at one point; a complex one gives its two parts."""
+    parts: list[Array] = []
+    for value in values:
+        parts += [jnp.real(value), jnp.imag(value)] if jnp.iscomplexobj(value) else [value]
+    return jnp.stack([jnp.asarray(p, dtype=float) for p in parts])
+
+
+def source_rows(
+    equals: Any, region: Region, x: np.ndarray, is_complex: Sequence[bool], what: str
+) -> Float[np.ndarray, "points rows"]:
+    """The values f(x_i) of a source, one row for each real component of the condition."""
+    columns = _source_columns(equals, region, x, len(is_complex), what)
+    rows: list[np.ndarray] = []
+    for k, (column, complex_row) in enumerate(zip(columns, is_complex, strict=True)):
+        if np.iscomplexobj(column) and not complex_row:
+            raise ProblemError(f"{what}: the source is complex but component {k} of the operator is real")
+        check_finite(column, region.axes, x, f"{what}: the source")
+        rows += [np.real(column), np.imag(column)] if complex_row else [column]
+    return np.stack([np.asarray(r, dtype=float) for r in rows], axis=1)
+
+
+class Mapped:
+    """A user's function of one point, made a function of many; compiled once for every number of points."""
+
+    def __init__(self, function: Callable[..., Any], axes: Sequence[str], what: str) -> None:
+        self._bound = bind_axes(function, axes, what)
+        self.together = jax.jit(jax.vmap(lambda p: tuple(jnp.asarray(v) for v in self.components(p))))
+
+    def components(self, point: Any) -> tuple[Any, ...]:
+        """The components at one point."""
+        value = self._bound(point)
+        return tuple(value) if isinstance(value, tuple | list) else (value,)
+
+    def __call__(self, point: Any) -> Any:
+        """The value at one point."""
+        return self._bound(point)
+
+
+def mapped_source(equals: Any, axes: Sequence[str], what: str) -> Any:
+    """A source that will be evaluated again and again: its functions are compiled once."""
+    if isinstance(equals, tuple | list):
+        return tuple(mapped_source(e, axes, what) for e in equals)
+    if callable(equals) and not isinstance(equals, Field):
+        return Mapped(equals, axes, f"{what}: the source")
+    return equals
+
+
+def evaluate_function(
+    function: Callable[..., Any] | Mapped, axes: Sequence[str], x: np.ndarray, what: str
+) -> list[np.ndarray]:
+    """A user's function of one point at many points, as a list of components.
+
+    Traced and mapped if it can be; functions that only work on plain numbers are called point by point.
+    """
+    mapped = function if isinstance(function, Mapped) else Mapped(function, axes, what)
+    try:
+        try:
+            columns = [np.asarray(v) for v in mapped.together(jnp.asarray(x))]
+        except (jax.errors.JAXTypeError, TypeError):
+            table = [_at_point(mapped.components, axes, p, what) for p in x]
+            columns = [np.asarray([row[k] for row in table]) for k in range(len(table[0]))]
+    except ProblemError:
+        raise
+    except Exception as error:
+        raise ProblemError(f"{what} failed at {describe_point(axes, x[0])}: {type(error).__name__}: {error}") from error
+    for column in columns:
+        if column.shape != (len(x),):
+            raise ProblemError(
+                f"{what} must give one number at each point, it gave an array of shape {column.shape[1:]}"
+            )
+        if column.dtype == object or not np.issubdtype(column.dtype, np.number):
+            raise ProblemError(f"{what} must give numbers")
+    return columns
+
+
+def _at_point(
+    components: Callable[[Any], tuple[Any, ...]], axes: Sequence[str], point: np.ndarray, what: str
+) -> tuple[Any, ...]:
+    try:
+        return components([float(c) for c in point])
+    except Exception as error:
+        where = describe_point(axes, point)
+        raise ProblemError(f"{what} failed at {where}: {type(error).__name__}: {error}") from error
+
+
+def check_finite(values: np.ndarray, axes: Sequence[str], x: np.ndarray, what: str) -> None:
+    """Raise an error that names the first point at which a value is not finite."""
+    bad = ~np.isfinite(values)
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise ProblemError(
+            f"{what} is {values[first]} at {describe_point(axes, x[first])}"
+            f" ({int(bad.sum())} of {len(x)} points); change it there or leave these points out"
+        )
+
+
+def describe_point(axes: Sequence[str], x: np.ndarray) -> str:
+    """A point as a reader would write it."""
+    return "(" + ", ".join(f"{a}={v:.6g}" for a, v in zip(axes, x, strict=True)) + ")"
+
+
+def _source_columns(equals: Any, region: Region, x: np.ndarray, count: int, what: str) -> list[np.ndarray]:
+    if callable(equals) and not isinstance(equals, Field):
+        columns = evaluate_function(equals, region.axes, x, f"{what}: the source")
+        if len(columns) != count:
+            raise ProblemError(f"{what}: the operator has {count} component(s) but the source has {len(columns)}")
+        return columns
+    if isinstance(equals, Field):
+        values = np.asarray(jax.vmap(equals.at)(jnp.asarray(x)))
+        return _repeat(values, count, what)
+    if isinstance(equals, tuple | list):
+        if len(equals) != count:
+            hint = "" if count > 1 else "; values measured at points are given as an array"
+            raise ProblemError(f"{what}: the operator has {count} component(s) but the source has {len(equals)}{hint}")
+        return [_source_columns(e, region, x, 1, what)[0] for e in equals]
+    array = np.asarray(equals)
+    if array.dtype == object or not np.issubdtype(array.dtype, np.number):
+        raise ProblemError(f"{what}: equals= must be a number, a function of the point or an array, not {equals!r}")
+    if array.ndim == 0:
+        return [np.full(len(x), array[()]) for _ in range(count)]
+    if not isinstance(region, PointSet):
+        raise ProblemError(
+            f"{what}: the source is an array of shape {array.shape}, which fits only on=domain.points(...); "
+            "on other regions give a number or a function of the point"
+        )
+    if array.shape not in ((len(x), count), *(((len(x),),) if count == 1 else ())):
+        wanted = f"({len(x)},)" if count == 1 else f"({len(x)}, {count})"
+        raise ProblemError(f"{what}: the source has shape {array.shape}, the points and components need {wanted}")
+    return list(array.reshape(len(x), count).T)
+
+
+def _repeat(values: np.ndarray, count: int, what: str) -> list[np.ndarray]:
+    if count != 1:
+        raise ProblemError(f"{what}: the operator has {count} components but the source is a single field")
+    return [values]

@@ -1,0 +1,37 @@
+"""Where conditions hold, and how points are drawn there."""
+
+from anagram.statement.domains.box import Box, Face
+from anagram.statement.domains.cells import Cells
+from anagram.statement.domains.region import Cloud, PointSet, Region, Union
+from anagram.statement.domains.rules import (
+    Chosen,
+    GaussLegendre,
+    Grid,
+    LatinHypercube,
+    PointRule,
+    Redrawn,
+    Repeated,
+    Sobol,
+    Tangent,
+    Uniform,
+)
+
+__all__ = [
+    "Box",
+    "Cells",
+    "Chosen",
+    "Cloud",
+    "Face",
+    "GaussLegendre",
+    "Grid",
+    "LatinHypercube",
+    "PointRule",
+    "PointSet",
+    "Redrawn",
+    "Region",
+    "Repeated",
+    "Sobol",
+    "Tangent",
+    "Uniform",
+    "Union",
+]

@@ -1,0 +1,284 @@
+"""Problems: named conditions on a domain, unknown fields and coefficients, and what is known of the solution."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from anagram.errors import ProblemError
+from anagram.statement import probe
+from anagram.statement.arguments import bind_axes, parameter_names
+from anagram.statement.condition import Condition, check_finite, evaluate_function
+from anagram.statement.domains import Box, Face
+
+if TYPE_CHECKING:
+    from anagram.training.setting import Setting
+
+Reference = Callable[[np.ndarray], np.ndarray]
+BEGINNING_WEIGHT = 10.0  # of the data from which a nonlinear evolution begins
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """An unknown field; a complex one is carried by two real components."""
+
+    name: str
+    is_complex: bool = False
+
+    @property
+    def components(self) -> int:
+        """How many real numbers it has at each point."""
+        return 2 if self.is_complex else 1
+
+
+@dataclass(frozen=True)
+class Unknowns:
+    """What a model must provide: which fields and coefficients are unknown, and on which domain."""
+
+    domain: Box
+    unknowns: tuple[Unknown, ...]
+    coefficients: Mapping[str, float]
+
+    @property
+    def outputs(self) -> int:
+        """How many real numbers the unknown fields have at a point."""
+        return sum(u.components for u in self.unknowns)
+
+
+class Problem:
+    """Find the fields (and coefficients) that satisfy all conditions: equation (3) of the paper.
+
+    Args:
+        domain: the box Ω on which everything lives.
+        unknowns: names of the unknown fields. May be left out if there is one; give several as
+            ``("u", "v")``, and complex ones as ``{"psi": complex}``.
+        coefficients: unknown numbers with their first guesses, ``{"kappa": 1.0}``, learned with the fields.
+        solution: the exact solution, a function of the point (a mapping by name for several unknowns).
+            It is never used in training, only to measure errors.
+        reference: a numerical solution: a function from points (n, d) to values (n,), in place of `solution`.
+        name: used for run folders and titles.
+        setting: how to solve it when `solve` is told nothing else.
+        conditions: `Condition`s by name, as keywords or as mappings.
+
+    Everything that can be checked is checked here; see `anagram.errors.ProblemError`.
+    """
+
+    def __init__(
+        self,
+        domain: Box,
+        *groups: Mapping[str, Condition],
+        unknowns: Sequence[str] | Mapping[str, type] | str | None = None,
+        coefficients: Mapping[str, float] | None = None,
+        solution: Any = None,
+        reference: Reference | None = None,
+        name: str = "problem",
+        setting: Setting | None = None,
+        **conditions: Condition,
+    ) -> None:
+        if not isinstance(domain, Box):
+            raise ProblemError(f"a problem needs a domain such as Box(x=(0, 1)), not {domain!r}")
+        self.domain = domain
+        self.name = str(name)
+        self.setting = setting
+        self.origin: dict[str, Any] = {}
+        self.source: str | None = None  # of the file that states it, if it was read from one
+        self.compiled: dict[str, Any] = {}
+        self.conditions = _gather((*groups, conditions))
+        for key, condition in self.conditions.items():
+            if condition.on is not None and not condition.on.lies_in(domain):
+                raise ProblemError(f"condition '{key}' holds on {condition.on!r}, which is no part of {domain!r}")
+        if not isinstance(coefficients, Mapping | None):
+            raise ProblemError("coefficients need first guesses, as in coefficients={'kappa': 1.0}")
+        self.coefficients = {k: _coefficient(k, v) for k, v in (coefficients or {}).items()}
+        self.unknowns = _unknowns(unknowns, self.conditions, self.coefficients, domain.axes)
+        _check_names(self.conditions, [u.name for u in self.unknowns], self.coefficients, domain.axes)
+        clash = set(self.coefficients) & {u.name for u in self.unknowns}
+        if clash:
+            raise ProblemError(f"'{min(clash)}' is both an unknown field and a coefficient: rename one of them")
+        self.components = probe.check_conditions(self)
+        self.solution = _solution(solution, self.unknowns, domain.axes)
+        self.reference = reference
+        if reference is not None and not callable(reference):
+            raise ProblemError(f"reference= must be a function from points (n, d) to values (n,), not {reference!r}")
+        if reference is not None and (solution is not None or len(self.unknowns) > 1):
+            raise ProblemError("give either solution= or reference=, and a reference only for a single unknown")
+        self._check_solution()
+
+    @property
+    def asked(self) -> Unknowns:
+        """The unknowns, without the conditions on them."""
+        return Unknowns(self.domain, self.unknowns, self.coefficients)
+
+    @functools.cached_property
+    def is_linear(self) -> bool:
+        """Whether all operators are affine in the unknowns (tried out on test fields)."""
+        with jax.ensure_compile_time_eval():  # also while a step is being traced
+            return probe.is_linear(self)
+
+    @property
+    def knows_solution(self) -> bool:
+        """Whether errors can be measured."""
+        return self.reference is not None or self.solution is not None
+
+    def region(self, condition: str) -> Any:
+        """The region on which a condition holds."""
+        return self.conditions[condition].on or self.domain
+
+    def weight(self, condition: str) -> float:
+        """How much the mean square of a condition counts in the loss.
+
+        All conditions count the same, with one exception: where a nonlinear evolution begins, its data counts
+        ten times, because errors made there are carried along, and may grow.
+        """
+        given = self.conditions[condition].weight
+        if given is not None:
+            return float(given)
+        return BEGINNING_WEIGHT if self._begins_at(condition) and not self.is_linear else 1.0
+
+    def _begins_at(self, condition: str) -> bool:
+        """Whether a condition holds on one face, and none on the face opposite to it."""
+        own = self.region(condition)
+        if not isinstance(own, Face):
+            return False
+        faces = [part for key in self.conditions for part in self.region(key).parts if isinstance(part, Face)]
+        return not any(face.axis == own.axis and face.upper != own.upper for face in faces)
+
+    def exact(self, x: np.ndarray) -> dict[str, np.ndarray] | None:
+        """The known solution at points (n, d), by unknown, or None."""
+        if self.reference is not None:
+            values = {self.unknowns[0].name: np.asarray(self.reference(x))}
+        elif self.solution is not None:
+            values = {
+                name: evaluate_function(function, self.domain.axes, x, f"the solution '{name}'")[0]
+                for name, function in self.solution.items()
+            }
+        else:
+            return None
+        for unknown in self.unknowns:
+            if unknown.name in values:
+                _check_exact(values[unknown.name], unknown, self.domain.axes, x)
+                values[unknown.name] = values[unknown.name].astype(complex if unknown.is_complex else float)
+        return values
+
+    def _check_solution(self) -> None:
+        # A reference may be costly; it is checked when it is first used.
+        if self.solution is None:
+            return
+        rng = np.random.default_rng(0)
+        bounds = np.array(list(self.domain.intervals.values()))
+        x = bounds[:, 0] + (bounds[:, 1] - bounds[:, 0]) * rng.uniform(size=(16, len(bounds)))
+        self.exact(x)
+
+    def __repr__(self) -> str:
+        fields = ", ".join(u.name for u in self.unknowns)
+        return f"Problem({self.name}: {fields} on {self.domain!r}; {', '.join(self.conditions)})"
+
+
+def _check_exact(values: np.ndarray, unknown: Unknown, axes: tuple[str, ...], x: np.ndarray) -> None:
+    what = f"the known solution '{unknown.name}'"
+    if values.shape != (len(x),):
+        raise ProblemError(f"{what} must give {len(x)} values at {len(x)} points, it gave the shape {values.shape}")
+    if np.iscomplexobj(values) and not unknown.is_complex:
+        raise ProblemError(f"{what} is complex, the unknown is real: unknowns={{'{unknown.name}': complex}}")
+    check_finite(values, axes, x, what)
+
+
+def _gather(groups: Sequence[Mapping[str, Condition]]) -> dict[str, Condition]:
+    gathered: dict[str, Condition] = {}
+    for group in groups:
+        if not isinstance(group, Mapping):
+            raise ProblemError(f"conditions are given by name, as in equation=Condition(...), not {group!r}")
+        for key, condition in group.items():
+            if key in gathered:
+                raise ProblemError(f"two conditions have the name '{key}': rename one of them")
+            if not isinstance(condition, Condition):
+                raise ProblemError(f"'{key}' must be a Condition(...), not {type(condition).__name__}")
+            gathered[key] = condition
+    if not gathered:
+        raise ProblemError("a problem needs at least one condition, as in equation=Condition(lambda u: ...)")
+    return gathered
+
+
+def _coefficient(name: str, guess: Any) -> float:
+    value = np.asarray(guess)
+    if value.ndim or not np.issubdtype(value.dtype, np.number) or np.iscomplexobj(value) or not np.isfinite(value):
+        raise ProblemError(f"the coefficient '{name}' needs a finite real number as its first guess, not {guess!r}")
+    return float(value)
+
+
+def _check_names(
+    conditions: Mapping[str, Condition],
+    unknowns: Sequence[str],
+    coefficients: Mapping[str, float],
+    axes: tuple[str, ...],
+) -> None:
+    """Every unknown and coefficient is used by some condition, and none is called like an axis."""
+    used = [parameter_names(condition.operator) for condition in conditions.values()]
+    for kind, names in (("unknown field", unknowns), ("coefficient", coefficients)):
+        for name in names:
+            if name in axes:
+                raise ProblemError(f"the {kind} '{name}' is called like an axis: rename it")
+            if all(parameters is not None and name not in parameters for parameters in used):
+                raise ProblemError(f"no condition says anything about the {kind} '{name}': no operator takes it")
+
+
+def _unknowns(
+    given: Any, conditions: Mapping[str, Condition], coefficients: Mapping[str, float], axes: tuple[str, ...]
+) -> tuple[Unknown, ...]:
+    if given is None:
+        return (Unknown(_only_name(conditions, coefficients, axes)),)
+    if isinstance(given, str):
+        given = (given,)
+    if isinstance(given, Mapping):
+        for name, kind in given.items():
+            if kind not in (float, complex):
+                raise ProblemError(f"the unknown '{name}' must be float or complex, not {kind!r}")
+        unknowns = tuple(Unknown(str(n), kind is complex) for n, kind in given.items())
+    else:
+        unknowns = tuple(Unknown(str(n)) for n in given)
+    names = [u.name for u in unknowns]
+    if not names or len(set(names)) != len(names):
+        raise ProblemError(f"unknowns need different names, at least one; got {names}")
+    return unknowns
+
+
+def _only_name(conditions: Mapping[str, Condition], coefficients: Mapping[str, float], axes: tuple[str, ...]) -> str:
+    """The name by which every operator calls the one unknown."""
+    seen: dict[str, str] = {}
+    for key, condition in conditions.items():
+        for name in parameter_names(condition.operator) or ():
+            if name in axes and len(parameter_names(condition.operator) or ()) > 1:
+                raise ProblemError(
+                    f"condition '{key}': operators take fields, not coordinates; write domain.coordinate('{name}') "
+                    f"in place of the parameter '{name}'"
+                )
+            if name not in coefficients:
+                seen.setdefault(name, key)
+    if len(seen) > 1:
+        uses = ", ".join(f"'{name}' (in '{key}')" for name, key in seen.items())
+        raise ProblemError(
+            f"the operators name several unknowns: {uses}. If these are different fields, list them: "
+            f"unknowns={tuple(seen)!r}; if they are one, call it the same everywhere; "
+            "a number to be learned is listed in coefficients={...}"
+        )
+    return next(iter(seen), "u")
+
+
+def _solution(given: Any, unknowns: Sequence[Unknown], axes: tuple[str, ...]) -> dict[str, Callable[..., Any]] | None:
+    if given is None:
+        return None
+    names = [u.name for u in unknowns]
+    if callable(given):
+        if len(names) > 1:
+            raise ProblemError(f"with several unknowns the solution is given by name: solution={{'{names[0]}': ...}}")
+        given = {names[0]: given}
+    if not isinstance(given, Mapping) or not set(given) <= set(names) or not given:
+        raise ProblemError(f"solution= must be a function of the point, or functions by unknown ({', '.join(names)})")
+    for name, function in given.items():
+        bind_axes(function, axes, f"the solution '{name}'")
+    return dict(given)

@@ -1,0 +1,117 @@
+"""Adaptive points: cells of points move to where the residual on fresh points is largest, between blocks of steps.
+
+The numbers of points never change, so nothing is compiled again. Every cell is looked at on points of its own
+that the model was not trained on (one more Gauss–Legendre point per axis). Its indicator is the part of the loss
+there; it is halved along the axis on which the residual varies most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from anagram.compound import Compound
+from anagram.compound.batch import Batch, condition_batch
+from anagram.statement.domains import Cells, Cloud, PointRule, Region
+from anagram.statement.domains.cells import Fixed, Mesh
+
+SHARE = 0.15  # of the cells may be halved at a time
+GAIN = 30.0  # a cell is halved if it is so many times worse than the pair joined for it
+ADAPT_EVERY = 10  # steps at least between two moves
+ROUNDS = 3  # times at most that the cells are looked at and halved at one move
+WORSE = 2.0  # nothing moves while the loss on fresh points is below so many times the loss
+
+
+class AdaptivePoints:
+    """The cells of all conditions that have them."""
+
+    def __init__(self, compound: Compound, rules: Mapping[str, PointRule]) -> None:
+        self.compound = compound
+        problem = compound.problem
+        self.order = {key: rule.order for key, rule in rules.items() if isinstance(rule, Cells)}
+        self.meshes: dict[str, list[Mesh]] = {}
+        for key in list(self.order):
+            region, rule = problem.region(key), rules[key]
+            if region.dimension == 0:
+                del self.order[key]
+                continue
+            fractions = [part.measure / region.measure for part in region.parts]
+            shares = [rule.share(f) if len(fractions) > 1 else rule for f in fractions]
+            self.meshes[key] = [s.mesh(region.dimension) for s in shares if isinstance(s, Cells)]
+        self.rows_of: Callable[..., Any] | None = None
+
+    def _rows(self, theta: jax.Array, probes: Batch) -> dict[str, jax.Array]:
+        return {
+            key: jax.vmap(lambda p, key=key: self.compound.point_rows(key, theta, p))(part)
+            for key, part in probes.items()
+        }
+
+    def compile(self, theta: jax.Array) -> Callable[..., Any] | None:
+        """Compile the look at the cells, so that it does not count as training time."""
+        return jax.jit(self._rows).lower(theta, self.probes()).compile() if self.any else None
+
+    @property
+    def any(self) -> bool:
+        """Whether there is anything to adapt."""
+        return bool(self.meshes)
+
+    def _cloud(self, key: str, extra: int) -> Cloud:
+        region = self.compound.problem.region(key)
+        return _draw(region, self.meshes[key], self.order[key] + extra)
+
+    def probes(self) -> Batch:
+        """Points of every cell that the model is not trained on."""
+        return {key: condition_batch(self.compound.problem, key, self._cloud(key, 1)) for key in self.meshes}
+
+    def improve(self, theta: jax.Array, batch: Batch) -> tuple[Batch, int]:
+        """The batch with its cells moved, and how many cells were halved; the same batch if nothing moved."""
+        moved = dict.fromkeys(self.meshes, 0)
+        for _ in range(ROUNDS):
+            halved = self._improve_once(theta)
+            if not any(halved.values()):
+                break
+            moved = {key: moved[key] + halved[key] for key in moved}
+        problem = self.compound.problem
+        new = {key: condition_batch(problem, key, self._cloud(key, 0)) for key, count in moved.items() if count}
+        return {**batch, **new}, sum(moved.values())
+
+    def _improve_once(self, theta: jax.Array) -> dict[str, int]:
+        assert self.rows_of is not None
+        probes = self.probes()
+        rows = {key: np.asarray(values) for key, values in self.rows_of(theta, probes).items()}
+        halved = dict.fromkeys(self.meshes, 0)
+        for key, meshes in self.meshes.items():
+            scale = np.asarray(probes[key].scale)[:, None]
+            k, d = self.order[key] + 1, meshes[0].dimension
+            start = 0
+            for mesh in meshes:
+                part = slice(start, start + len(mesh.leaves) * k**d)
+                start = part.stop
+                shape = (len(mesh.leaves), *[k] * d, rows[key].shape[1])
+                indicator = np.sum(rows[key][part] ** 2, axis=1).reshape(len(mesh.leaves), -1).sum(axis=1)
+                axis = _roughest_axis((rows[key][part] / scale[part]).reshape(shape))
+                halved[key] += mesh.improve(indicator, axis, share=SHARE, gain=GAIN)
+        return halved
+
+
+def _draw(region: Region, meshes: list[Mesh], order: int) -> Cloud:
+    """The points of the meshes of all parts of a region."""
+    rng = np.random.default_rng(0)
+    clouds = [p.scatter(Fixed(m.points(order)), rng) for p, m in zip(region.parts, meshes, strict=True)]
+    fractions = [part.measure / region.measure for part in region.parts]
+    normals = [c.normal for c in clouds if c.normal is not None]
+    return Cloud(
+        np.concatenate([c.x for c in clouds]),
+        np.concatenate([f * c.weight for f, c in zip(fractions, clouds, strict=True)]),
+        np.concatenate(normals) if normals else None,
+    )
+
+
+def _roughest_axis(values: np.ndarray) -> np.ndarray:
+    """For values (cells, points on each axis…, rows): the axis along which each cell varies most."""
+    inner = tuple(range(1, values.ndim))
+    variation = [np.sum(np.diff(values, n=2, axis=a) ** 2, axis=inner) for a in inner[:-1]]
+    return np.argmax(np.stack(variation, axis=1), axis=1)

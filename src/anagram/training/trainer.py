@@ -1,0 +1,441 @@
+"""One run of a method: blocks of steps, what they say, and why they end."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from anagram.compound import Compound
+from anagram.compound.batch import Batch, checked_seed, count_rows, point_rules, sample, warn_if_few
+from anagram.compound.judge import Judge, Measured
+from anagram.environment import gigabytes, physical_memory
+from anagram.errors import AnagramError, PointsWarning, ProblemError, RunWarning, SettingError
+from anagram.methods import Method
+from anagram.models import ModelSpec, ParametricModel, count_parameters
+from anagram.models.spec import spec_to_json
+from anagram.solution import Solution
+from anagram.statement.arguments import parameter_names
+from anagram.statement.condition import check_finite
+from anagram.statement.problem import Problem
+from anagram.tangent.points import TangentPoints
+from anagram.training.adaptive import ADAPT_EVERY, WORSE, AdaptivePoints
+from anagram.training.budget import BLOCK, Budget, block_length, is_check
+from anagram.training.history import History
+from anagram.training.interrupts import Interrupts
+from anagram.training.pool import Pool, RedrawnPoints, batch_of
+from anagram.training.setting import Setting
+
+if TYPE_CHECKING:
+    from anagram.keeping.runfolder import RunFolder
+
+WORTH_SAYING = 10.0  # times as large as it was, and the loss on fresh points is worth a warning
+CONVERGED = 1e-8  # a run that stops by itself has converged if the loss fell by this factor, else it is stuck
+
+Monitor = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The compiled functions of a run. They depend on shapes alone: runs with other seeds use them again."""
+
+    begin: Callable[..., Any]
+    block: Any  # it also says what it returns, by `out_info`
+    measure: Callable[..., Any]
+    moved: Callable[..., Any]
+    rows: Callable[..., Any] | None
+    candidates: Callable[..., Any] | None
+
+
+def reusable_key(model: Any, method: Method, shapes: Any) -> str | None:
+    """What compiled functions depend on; None for models and methods that carry arrays of their own."""
+    if not isinstance(model, ModelSpec) or jax.tree.leaves(method):
+        return None
+    return f"{spec_to_json(model)} {method!r} {shapes}"
+
+
+class Best(NamedTuple):
+    """The parameters with the least loss on fresh points, of those at checks."""
+
+    step: int
+    validation_loss: float
+    theta: np.ndarray
+
+
+class Trainer:
+    """One run: model, batch, method and judge, and the compiled functions that work on them."""
+
+    def __init__(
+        self, problem: Problem, setting: Setting, seed: int, start: Solution | np.ndarray | None = None
+    ) -> None:
+        self.problem, self.setting, self.seed = problem, setting, checked_seed(seed)
+        self.method = setting.make_method()
+        _refuse_too_large(self.method, count_parameters(setting.model, problem.asked), 0)
+        self.model = ParametricModel(problem.asked, setting.model, self.seed)
+        self.start: np.ndarray | None = None
+        if isinstance(start, Solution):
+            if start.model.asked.unknowns != problem.unknowns or start.domain.axes != problem.domain.axes:
+                raise SettingError("the solution to start from has other unknowns or axes than the problem")
+            start = start.theta
+        if start is not None:
+            self.start = np.asarray(start)
+            self.model.adopt(self.start)
+        self.compound = Compound(problem, self.model)
+        inside = self.method.points_inside(problem, self.model.parameters)
+        rules = point_rules(problem, setting.points, inside, random=self.method.fresh_points)
+        self.pool = Pool(problem, rules, self.seed, BLOCK) if self.method.fresh_points else None
+        self.redrawn = RedrawnPoints(problem, {} if self.pool else rules, self.seed)
+        self.batch = sample(problem, rules, seed=self.seed)
+        _refuse_too_large(self.method, self.model.parameters, count_rows(self.batch))
+        if self.pool is None and not self.redrawn.any:
+            warn_if_few(self.batch, self.model.parameters)
+        self.judge = Judge(self.compound, self.batch, self.seed)
+        self.adaptive = AdaptivePoints(self.compound, rules)
+        self.chosen = TangentPoints(self.compound, {} if self.pool else rules, self.seed)
+        self.history = History()
+        self.best: Best | None = None
+        self.seconds = 0.0
+        try:
+            self._compile()
+        except (MemoryError, jax.errors.JaxRuntimeError) as error:
+            raise SettingError(_out_of_memory(error, self.model.parameters, count_rows(self.batch))) from error
+
+    def _compile(self) -> None:
+        started = time.perf_counter()
+        fresh, place = self._fresh()
+        shapes = jax.tree.map(jnp.shape, (self.model.theta, self.batch, fresh, self.judge.data))
+        # Points that move are looked at by functions of their own, also where there are as many of them.
+        looks = (*self.adaptive.order.items(), *self.chosen.rules.items())
+        key = reusable_key(self.setting.model, self.method, (shapes, looks))
+        compiled = self.problem.compiled.get(key) if key else None
+        if compiled is None:
+            compiled = self._compile_functions(fresh, place)
+            if key:
+                self.problem.compiled[key] = compiled
+        self._block, self._measure, self._moved = compiled.block, compiled.measure, compiled.moved
+        self.adaptive.rows_of, self.chosen.look = compiled.rows, compiled.candidates
+        self.state = compiled.begin(self.model.theta, self.batch)
+        self.compile_seconds = time.perf_counter() - started
+        if not np.isfinite(self.state.loss):
+            self._explain_start()
+
+    def _compile_functions(self, fresh: Batch, place: int) -> Compiled:
+        method, compound, theta = self.method, self.compound, self.model.theta
+        begin = jax.jit(lambda theta, batch: method.init(compound, theta, batch)).lower(theta, self.batch).compile()
+        state = begin(theta, self.batch)
+        block = jax.jit(lambda *arguments: run_block(method, compound, *arguments))
+        moved = jax.jit(lambda state, batch: method.moved(compound, state, batch))
+        return Compiled(
+            begin=begin,
+            block=block.lower(state, self.batch, jnp.asarray(0), fresh, jnp.asarray(place)).compile(),
+            measure=jax.jit(self.judge.measure).lower(theta, *self.judge.data).compile(),
+            moved=moved.lower(state, self.batch).compile(),
+            rows=self.adaptive.compile(theta),
+            candidates=self.chosen.compile(theta, self.batch),
+        )
+
+    def _explain_start(self) -> None:
+        """The first loss is not finite: name a condition and a point."""
+        for key, part in self.batch.items():
+            rows = jax.vmap(lambda p, key=key: self.compound.point_rows(key, self.model.theta, p))(part)
+            values = np.asarray(rows).sum(axis=1)
+            check_finite(
+                values, self.problem.domain.axes, np.asarray(part.x), f"condition '{key}' for the initial model"
+            )
+        raise ProblemError("the loss of the initial model overflows: scale the sources or the weights down")
+
+    def train(
+        self,
+        budget: Budget,
+        monitors: Sequence[Monitor] = (),
+        look_every: float | None = None,
+        keep: str = "last",
+        folder: RunFolder | None = None,
+    ) -> Solution:
+        """Run blocks of steps until the budget, the goal, the method or a monitor says stop.
+
+        Monitors look at the run about every `look_every` seconds. A run that breaks off, by an error of the user's
+        functions or for want of memory, ends with what was reached before. The folder keeps checkpoints.
+        """
+        monitors, pace = list(monitors), None
+        with Interrupts() as interrupts:
+            if not self.history.blocks:
+                self._look({})
+                self._tell(monitors, folder)
+            reason = "interrupted" if interrupts.seen else self._reason(budget)
+            while reason is None:
+                try:
+                    self._advance(block_length(budget, self.history.count, self.seconds, pace, look_every))
+                except (AnagramError, MemoryError, jax.errors.JaxRuntimeError) as error:
+                    reason = self._broken_off(error)
+                    break
+                pace = self.record["seconds_per_step"]
+                stop = self._tell(monitors, folder)
+                reason = "interrupted" if interrupts.seen else self._reason(budget) or stop
+        _warn_if_overfitted(self.history.blocks[0]["loss"], self.record)
+        if keep == "last":
+            _warn_if_past_its_best(self.best, self.record)
+        return self.solution(reason, keep)
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What the last look at the run saw."""
+        return self.history.blocks[-1]
+
+    @property
+    def logged(self) -> dict[str, np.dtype]:
+        """The columns that steps are logged in, with the type of their values."""
+        log: dict[str, Any] = self._block.out_info[1]
+        return {**{key: np.dtype(leaf.dtype) for key, leaf in log.items()}, "seconds": np.dtype(float)}
+
+    def solution(self, reason: str = "not stopped yet", keep: str = "last") -> Solution:
+        """What has been reached: the last parameters, or those that are best on fresh points."""
+        theta, losses = self.state.theta, self.record
+        if keep == "best" and self.best is not None and self.best.validation_loss < losses["validation_loss"]:
+            theta = jnp.asarray(self.best.theta)
+            losses = self._losses(theta, float(self._moved(self.state._replace(theta=theta), self.batch).loss))
+        return Solution(
+            problem=self.problem,
+            model=self.model,
+            theta=np.asarray(theta),
+            history=self.history,
+            summary=self._summary(reason, theta, losses),
+        )
+
+    def _broken_off(self, error: Exception) -> str:
+        """Why a run could not go on; its last block is looked at if that was not done yet."""
+        if self.history.count > self.record["step"]:
+            try:
+                self._look({})
+            except (MemoryError, jax.errors.JaxRuntimeError):
+                self.history.blocks.append({**self.record, "step": self.history.count, "seconds": self.seconds})
+        known = isinstance(error, AnagramError)
+        why = str(error) if known else _out_of_memory(error, self.model.parameters, count_rows(self.batch))
+        return f"failed: {why}; what was reached before is kept"
+
+    def _tell(self, monitors: list[Monitor], folder: RunFolder | None) -> str | None:
+        """Show the last record to all monitors; one that returns True stops the run, one that fails is dropped."""
+        reason = None
+        for monitor in tuple(monitors):
+            try:
+                answer = monitor(self.record, self) if _wants_run(monitor) else monitor(self.record)
+            except Exception as error:
+                monitors.remove(monitor)
+                message = f"a monitor failed and is not called again: {type(error).__name__}: {error}"
+                warnings.warn(message, RunWarning, stacklevel=3)
+                continue
+            if isinstance(answer, bool | np.bool_) and answer:
+                reason = "stopped by a monitor"
+        if folder is not None:
+            folder.after_block(self)
+        return reason
+
+    def _advance(self, length: int) -> None:
+        started = time.perf_counter()
+        fresh, place = self._fresh()
+        length = min(
+            length,
+            BLOCK - place,
+            ADAPT_EVERY - self.history.count % ADAPT_EVERY if self.adaptive.any else BLOCK,
+            self.redrawn.steps_left(self.history.count) or BLOCK,
+            self.chosen.steps_left(self.history.count) or BLOCK,
+        )
+        self.state, log, taken = self._block(self.state, self.batch, jnp.asarray(length), fresh, jnp.asarray(place))
+        taken = int(taken)
+        elapsed = time.perf_counter() - started
+        log = {key: np.asarray(values)[:taken] for key, values in log.items()}
+        self.history.extend(log, self.seconds + elapsed * np.arange(1, taken + 1) / taken)
+        self.seconds += elapsed
+        self.history.note_stages()
+        self._redraw()
+        self._adapt()
+        self._look({"seconds_per_step": elapsed / taken, **{k: v[-1].tolist() for k, v in log.items()}})
+
+    def _fresh(self) -> tuple[Batch, int]:
+        """The points drawn for the steps to come, and the place of the next step among them."""
+        return ({}, 0) if self.pool is None else self.pool.at(self.history.count)
+
+    def _redraw(self) -> None:
+        """Draw or choose new points where it is time to; a sketch keeps those it has."""
+        if (self.redrawn.any or self.chosen.any) and not self.history.sketching:
+            started = time.perf_counter()
+            batch = self.redrawn.draw(self.history.count, self.batch)
+            if self.chosen.due(self.history.count):
+                batch = self.chosen.choose(self.history.count, self.method.iterate(self.state)[0], batch)
+            if batch is not self.batch:
+                self.batch = batch
+                self.state = self._moved(self.state, self.batch)
+            self.seconds += time.perf_counter() - started
+
+    def _adapt(self) -> None:
+        """Move points if the loss on fresh points says so."""
+        if not self.adaptive.any or self.history.count % ADAPT_EVERY or self.history.sketching:
+            return
+        started = time.perf_counter()
+        theta, loss = self.method.iterate(self.state)
+        if self._measure(theta, *self.judge.data).validation_loss > WORSE * loss:
+            self.batch, moved = self.adaptive.improve(theta, self.batch)
+            if moved:
+                self.state = self._moved(self.state, self.batch)
+                self.history.moved_at = self.history.count
+        self.seconds += time.perf_counter() - started
+
+    def _look(self, info: dict[str, Any]) -> None:
+        """Measure the parameters and append what is seen to the history."""
+        losses = self._losses(self.state.theta, float(self.state.loss))
+        count = self.history.count
+        self.history.blocks.append(
+            {"step": count, "seconds": self.seconds, **losses, **{k: v for k, v in info.items() if k != "loss"}}
+        )
+        fresh = losses["validation_loss"]
+        if is_check(count) and np.isfinite(fresh) and (self.best is None or fresh < self.best.validation_loss):
+            self.best = Best(count, fresh, np.asarray(self.state.theta))
+
+    def _losses(self, theta: Any, loss: float) -> dict[str, Any]:
+        measured = self._measure(theta, *self.judge.data)
+        return {
+            "loss": loss,
+            "validation_loss": float(measured.validation_loss),
+            "l2_error": _known(measured.l2_error),
+            "relative_l2_error": _known(measured.relative_l2_error),
+        }
+
+    def _reason(self, budget: Budget) -> str | None:
+        """Why to stop now, if so; the rules that look at losses are asked at checks only."""
+        record = self.record
+        if record.get("failed"):
+            return "failed: the step is not finite; the parameters are those before it"
+        check = is_check(self.history.count)
+        if check and budget.tol is not None and np.sqrt(2 * record["validation_loss"]) <= budget.tol:
+            return "tolerance reached"
+        if record.get("stuck"):
+            if record["loss"] <= CONVERGED * self.history.blocks[0]["loss"]:
+                return "converged: no step lowers the loss much any more"
+            return "stuck: no step lowers the loss; try another seed, model or method"
+        if self.history.count >= budget.steps:
+            return "steps used up"
+        if budget.seconds is not None and self.seconds >= budget.seconds:
+            return "time used up"
+        return self._without_progress(budget) if check else None
+
+    def _without_progress(self, budget: Budget) -> str | None:
+        early, best = budget.early_stopping, self.best
+        if early is not None and best is not None and self.history.count >= best.step + early:
+            return f"stopped early: the loss on fresh points was lowest {self.history.count - best.step} steps ago"
+        noisy = self.pool is not None or self.redrawn.any or self.chosen.any or self.method.may_rise
+        waited = self.history.waited_in_vain(
+            budget.patience, budget.least_progress, noisy=noisy, best_at=0 if best is None else best.step
+        )
+        return None if waited is None else f"stagnant: no progress in {waited} steps"
+
+    def _summary(self, reason: str, theta: Any, losses: dict[str, Any]) -> dict[str, Any]:
+        measured: Measured = self._measure(theta, *self.judge.data)
+        best = self.best
+        if best is None or self.record["validation_loss"] < best.validation_loss:
+            best = Best(self.history.count, self.record["validation_loss"], np.zeros(0))
+        return {
+            "problem": self.problem.name,
+            "method": self.setting.method
+            if isinstance(self.setting.method, str)
+            else type(self.method).__name__.lower(),
+            "seed": self.seed,
+            "model": repr(self.setting.model),
+            "steps": self.history.count,
+            "seconds": self.seconds,
+            "compile_seconds": self.compile_seconds,
+            **{k: losses[k] for k in ("loss", "validation_loss", "l2_error", "relative_l2_error")},
+            "condition_losses": {key: float(measured.condition_losses[key]) for key in self.problem.conditions},
+            "parameters": self.model.parameters,
+            "points": sum(len(part.x) for part in self.batch.values()),
+            "rows": count_rows(self.batch),
+            "coefficients": self.model.coefficients(theta),
+            "best": {"step": best.step, "validation_loss": best.validation_loss},
+            "stopped_because": reason,
+        }
+
+
+def run_block(
+    method: Method, compound: Compound, state: Any, batch: Batch, count: Any, pool: Batch | None = None, place: Any = 0
+) -> tuple[Any, dict[str, Any], Any]:
+    """At most `count` steps as one compiled loop; a failed or stuck step ends it. Returns state, log, steps taken.
+
+    Each step takes its own points out of a pool, from a place on, for the conditions that are in it.
+    """
+    template = jax.eval_shape(lambda s: method.step(compound, s, batch)[1], state)
+    log = jax.tree.map(lambda leaf: jnp.zeros((BLOCK, *leaf.shape), leaf.dtype), template)
+
+    def goes_on(carry: Any) -> Any:
+        taken, _, _, halted = carry
+        return (taken < count) & ~halted
+
+    def body(carry: Any) -> Any:
+        taken, state, log, _ = carry
+        state, info = method.step(compound, state, batch_of(batch, pool or {}, place + taken))
+        log = jax.tree.map(lambda column, value: column.at[taken].set(value), log, info)
+        return taken + 1, state, log, info["failed"] | info["stuck"]
+
+    taken, state, log, _ = jax.lax.while_loop(goes_on, body, (jnp.asarray(0), state, log, jnp.asarray(False)))
+    return state, log, taken
+
+
+def _refuse_too_large(method: Method, parameters: int | None, rows: int) -> None:
+    """The matrices of a step must fit into memory; say so before any of them is allocated."""
+    there = physical_memory()
+    if parameters is None or there is None or method.memory(parameters, rows) <= there:
+        return
+    needed = method.memory(parameters, rows)
+    fewer = " or fewer points" if method.memory(parameters, 0) <= there else ""
+    raise SettingError(
+        f"a model with {parameters} parameters needs matrices of about {gigabytes(needed)} GB, this machine has "
+        f"{gigabytes(there)}: take a smaller model{fewer}"
+    )
+
+
+def _warn_if_overfitted(first: float, record: dict[str, Any]) -> None:
+    loss, fresh = record["loss"], record["validation_loss"]
+    if fresh > 30 * loss and fresh > 1e-8 * first:
+        warnings.warn(
+            f"the loss on fresh points ({fresh:.1e}) is far above the loss ({loss:.1e}): the model fits its points and "
+            "not the equation between them. Use more points or a smaller model; do not trust the loss.",
+            PointsWarning,
+            stacklevel=3,
+        )
+
+
+def _warn_if_past_its_best(best: Best | None, record: dict[str, Any]) -> None:
+    if best is not None and record["validation_loss"] > WORTH_SAYING * best.validation_loss:
+        warnings.warn(
+            f"the loss on fresh points ({record['validation_loss']:.1e}) was {best.validation_loss:.1e} at step "
+            f"{best.step}: keep those parameters with keep='best' (--keep best), or use more points",
+            PointsWarning,
+            stacklevel=3,
+        )
+
+
+def _wants_run(monitor: Monitor) -> bool:
+    """Whether a monitor takes the run beside the record."""
+    names = parameter_names(monitor)
+    return names is not None and len(names) > 1
+
+
+def _out_of_memory(error: Exception, parameters: int, rows: int) -> str:
+    """What to say when the machine could not do it."""
+    text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in text or "emory" in text:
+        size = 8 * parameters * rows / 2**30
+        return (
+            f"out of memory; J alone, {rows} rows by {parameters} parameters, takes {size:.2g} GB: use fewer points or "
+            "a smaller model"
+        )
+    return f"the machine gave up: {text}"
+
+
+def _known(value: Any) -> float | None:
+    number = float(value)
+    return None if np.isnan(number) else number
