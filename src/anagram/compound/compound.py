@@ -6,97 +6,46 @@ of a condition are scaled so that ½‖r‖² is the loss ℓ(θ) of the paper (
 
 from __future__ import annotations
 
-import abc
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from anagram.compound.batch import Batch, ConditionBatch, thinned
+from anagram.compound.residual_map import Gram, ResidualMap, Theta, gram_of, triangle_of
 from anagram.models.parametric import ParametricModel
-from anagram.statement.condition import apply_operator, real_rows
+from anagram.statement.condition import real_rows, with_fields
+from anagram.statement.evaluation import evaluate
+from anagram.statement.expressions import free_numbers
 from anagram.statement.fields import Frame
 from anagram.statement.problem import Problem
 
-Theta = Float[Array, " params"]
 Carry = TypeVar("Carry")
 
 # The features of one chunk of points take about this much memory; a few such arrays exist at a time.
 CHUNK_BYTES = 64 * 2**20
-# Products with fewer columns are too small to gain from being cut into blocks.
-SMALL = 256
-
-
-class Gram(NamedTuple):
-    """The normal equations: JᵀJ, Jᵀr and ‖r‖²."""
-
-    matrix: Float[Array, "params params"]
-    gradient: Float[Array, " params"]
-    square: Float[Array, ""]
-
-
-class ResidualMap(abc.ABC):
-    """θ ↦ r(θ) on a batch, and what follows from it: all that spectra and methods know of a compound model."""
-
-    @abc.abstractmethod
-    def residual(self, theta: Theta, batch: Batch) -> Float[Array, " rows"]:
-        """r(θ)."""
-
-    @abc.abstractmethod
-    def features(self, theta: Theta, batch: Batch) -> tuple[Float[Array, " rows"], Float[Array, "rows params"]]:
-        """R and J. All of J is in memory: see `gram` and `triangle` for batches that do not allow it."""
-
-    def fits(self, theta: Theta, batch: Batch) -> bool:
-        """Whether J is small enough to be held as a whole."""
-        return True
-
-    def rough(self, theta: Theta) -> Theta:
-        """Other first parameters, from which a rough solution is found sooner; θ itself if none are known."""
-        return theta
-
-    def thinned(self, batch: Batch, rows: int) -> Batch:
-        """A batch of about so many rows that stands for all; the same batch where rows cannot be left out."""
-        return batch
-
-    def loss(self, theta: Theta, batch: Batch) -> Float[Array, ""]:
-        """ℓ(θ) = ½‖r(θ)‖²."""
-        return 0.5 * jnp.sum(self.residual(theta, batch) ** 2)
-
-    def gradient(self, theta: Theta, batch: Batch) -> Theta:
-        """∇ℓ = Jᵀr."""
-        return jax.grad(self.loss)(theta, batch)
-
-    def times(self, theta: Theta, batch: Batch, v: Theta) -> Float[Array, " rows"]:
-        """J·v."""
-        return jax.jvp(lambda t: self.residual(t, batch), (theta,), (v,))[1]
-
-    def transposed_times(self, theta: Theta, batch: Batch, w: Float[Array, " rows"]) -> Theta:
-        """Jᵀ·w."""
-        return jax.vjp(lambda t: self.residual(t, batch), theta)[1](w)[0]
-
-    def second(self, theta: Theta, batch: Batch, v: Theta) -> Float[Array, " rows"]:
-        """d²/dt² r(θ + t·v) at t = 0."""
-        return jax.jvp(lambda t: self.times(t, batch, v), (theta,), (v,))[1]
-
-    def gram(self, theta: Theta, batch: Batch, basis: Float[Array, "params columns"] | None = None) -> Gram:
-        """JᵀJ, Jᵀr and ‖r‖², with JV for J if a basis V is given."""
-        residual, features = self.features(theta, batch)
-        return gram_of(residual, features if basis is None else features @ basis)
-
-    def triangle(self, theta: Theta, batch: Batch) -> Float[Array, "params1 params1"]:
-        """The triangular factor of [J r]; its last column is Qᵀr and Q is never formed."""
-        return triangle_of(*self.features(theta, batch))
 
 
 class Compound(ResidualMap):
     """(D, B)∘u for a problem and a parametric model, evaluated on batches."""
 
-    def __init__(self, problem: Problem, model: ParametricModel, chunk_bytes: int = CHUNK_BYTES) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        model: ParametricModel,
+        chunk_bytes: int = CHUNK_BYTES,
+        numbers: dict[str, Float[Array, " numbers"]] | None = None,
+    ) -> None:
         self.problem = problem
         self.model = model
         self.chunk_bytes = chunk_bytes
+        self.numbers = operator_numbers(problem) if numbers is None else numbers
+
+    def with_numbers(self, numbers: dict[str, Float[Array, " numbers"]]) -> Compound:
+        """The same for operators with other numbers in them: a compiled program takes these as arguments."""
+        return Compound(self.problem, self.model, self.chunk_bytes, numbers)
 
     def rough(self, theta: Theta) -> Theta:
         return self.model.rough(theta)
@@ -109,9 +58,10 @@ class Compound(ResidualMap):
         self, key: str, theta: Theta, x: Float[Array, " axes"], normal: Array | None
     ) -> Float[Array, " rows"]:
         """D[u_θ](x), its real components stacked."""
-        quantities = self.model.quantities(theta, Frame(self.problem.domain.axes, normal))
-        fields = apply_operator(self.problem.conditions[key], quantities, f"condition '{key}'")
-        return real_rows([field.at(x) for field in fields])
+        axes = self.problem.domain.axes
+        quantities = self.model.quantities(theta, Frame(axes))
+        nodes = with_fields(self.problem.expressions[key], quantities, axes, normal, list(self.numbers[key]))
+        return real_rows(evaluate(nodes, x))
 
     def point_rows(self, key: str, theta: Theta, point: ConditionBatch) -> Float[Array, " rows"]:
         """The scaled rows of one point: sqrt(weight·w_i)·(D[u_θ](x_i) − f(x_i))."""
@@ -207,6 +157,14 @@ class Compound(ResidualMap):
         return total
 
 
+def operator_numbers(problem: Problem) -> dict[str, Float[Array, " numbers"]]:
+    """The numbers that stand in the operators of each condition, such as the 0.25 of u_t − 0.25 u_xx."""
+    return {
+        key: jnp.asarray([float(number.value) for number in free_numbers(nodes)])
+        for key, nodes in problem.expressions.items()
+    }
+
+
 def _in_chunks(part: ConditionBatch, size: int) -> ConditionBatch:
     """Reshape to (chunks, size, …); the last chunk is filled with copies of a point that weigh nothing."""
     count = len(part.x)
@@ -215,28 +173,3 @@ def _in_chunks(part: ConditionBatch, size: int) -> ConditionBatch:
     filled = jax.tree.map(lambda a: jnp.concatenate([a, jnp.repeat(a[-1:], missing, axis=0)]) if missing else a, part)
     filled = filled._replace(scale=filled.scale.at[count:].set(0.0))
     return jax.tree.map(lambda a: a.reshape(-1, size, *a.shape[1:]), filled)
-
-
-def gram_of(residual: Float[Array, " rows"], features: Float[Array, "rows params"]) -> Gram:
-    """The normal equations of J and r."""
-    return Gram(square(features), features.T @ residual, residual @ residual)
-
-
-def square(matrix: Float[Array, "rows columns"]) -> Float[Array, "columns columns"]:
-    """AᵀA. Half of it is enough: blocks below the diagonal are those above it, transposed."""
-    columns = matrix.shape[1]
-    if columns < SMALL:
-        return matrix.T @ matrix
-    left, right = matrix[:, : columns // 2], matrix[:, columns // 2 :]
-    corner = left.T @ right
-    return jnp.block([[square(left), corner], [corner.T, square(right)]])
-
-
-def triangle_of(
-    residual: Float[Array, " rows"], features: Float[Array, "rows params"]
-) -> Float[Array, "params1 params1"]:
-    """The triangular factor of [J r]."""
-    factor = jnp.linalg.qr(jnp.concatenate([features, residual[:, None]], axis=1), mode="r")
-    # Fewer rows than columns: rows of zeros complete the factor.
-    missing = factor.shape[1] - factor.shape[0]
-    return jnp.pad(factor, ((0, max(missing, 0)), (0, 0)))

@@ -19,8 +19,9 @@ from jaxtyping import Array, Float
 from anagram.compound import Compound
 from anagram.compound.batch import Batch, ConditionBatch
 from anagram.errors import ProblemError
-from anagram.statement.condition import apply_operator, real_rows
+from anagram.statement.condition import real_rows, with_fields
 from anagram.statement.domains import Uniform
+from anagram.statement.evaluation import evaluate
 from anagram.statement.fields import Field, Frame, constant
 
 HIGHEST_ORDER = 5
@@ -114,7 +115,7 @@ def _of_coefficients(
 ) -> Callable[[Array], Array]:
     """The map c ↦ D(u_θ + polynomial with the coefficients c around x), at x."""
     problem = compound.problem
-    frame = Frame(problem.domain.axes, normal)
+    frame = Frame(problem.domain.axes)
     quantities = compound.model.quantities(theta, frame)
     components = _components(compound)
 
@@ -132,8 +133,7 @@ def _of_coefficients(
             changed[name] = changed[name] + polynomial(part, 1j if imaginary else 1.0)
         for name, shift in zip(problem.coefficients, c[len(components) * len(powers) :], strict=True):
             changed[name] = changed[name] + constant(shift, frame)
-        fields = apply_operator(problem.conditions[key], changed, f"condition '{key}'")
-        return real_rows([field.at(x) for field in fields])
+        return real_rows(evaluate(with_fields(problem.expressions[key], changed, frame.axes, normal), x))
 
     return operator
 

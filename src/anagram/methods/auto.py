@@ -1,66 +1,42 @@
 """The default method: a quick sketch, then damped natural-gradient steps exactly at the edge of what is allowed.
 
-The pieces can be exchanged and are tested alone: the family of steps and its factorisation (`anagram.spectrum`),
-the choice among them (`anagram.methods.edge`) and the acceleration (`anagram.methods.acceleration`).
+Its two stages are different programs. The pieces are tested alone: the family of steps and its factorisation
+(`anagram.spectrum`), the choice among them (`anagram.methods.edge`), the acceleration (`anagram.methods.acceleration`),
+one step (`anagram.methods.advance`) and what a walk remembers (`anagram.methods.walk`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
-from anagram import spectrum
 from anagram.compound import ResidualMap
 from anagram.compound.batch import Batch
 from anagram.errors import SettingError
-from anagram.methods.acceleration import accelerated
-from anagram.methods.base import Method
-from anagram.methods.edge import Trial, find_edge
+from anagram.methods import walk as walking
+from anagram.methods.advance import StepRule, advance, set_out
+from anagram.methods.base import Method, Step
+from anagram.methods.walk import CRAWL, SOLVED_ROUGHLY, Walk
 
-STUCK_AFTER = 8  # rejected steps in a row
-TREND = 30  # steps over which the trend of the damping is taken
-SOLVED_ROUGHLY = 1e-9  # before the loss has fallen by this factor the trend says nothing
-CRAWL = 0.03  # an end is over when the loss falls by less than this fraction a step
-STRETCH = 1.1  # a walk that starts anew does so from parameters that are so many times as large
-AGAIN = 1e-2  # another one is tried when the loss is this fraction of what it was where the last one began
 SKETCH_ROWS = 2.5  # rows a parameter in the sketch
 
 
 class AutoState(NamedTuple):
-    """The best parameters so far with their loss; the iterate with its own, its damping and step length.
+    """The best parameters so far with their loss, the loss of the first ones, and the walk.
 
-    `origin` has the parameters from which the iterate starts after the sketch; `first_loss` is the loss of the first
-    ones, `sketched` the number of steps of the sketch (−1 once it is over), `rejected` counts rejections in a row;
-    `dampings` has the last log λ at the edge (NaN where there is none yet). `ending` says whether an end is being
-    tried, `camp` from where, `camp_loss`, `camp_damping` and `camp_length` what held there, and `progress` by
-    how much log ℓ fell in its last few steps, on average. No other end is tried before the loss is below
-    `end_below`. `restarted` counts the walks that were given up.
+    While there is a sketch, the front of the walk is where the sketch stands, and `sketched` the number of its steps;
+    −1 once it is over.
     """
 
     theta: Float[Array, " params"]
     loss: Float[Array, ""]
-    iterate: Float[Array, " params"]
-    iterate_loss: Float[Array, ""]
-    damping: Float[Array, ""]
-    length: Float[Array, ""]
-    origin: Float[Array, " params"]
     first_loss: Float[Array, ""]
     sketched: Int[Array, ""]
-    rejected: Int[Array, ""]
-    dampings: Float[Array, " steps"]
-    ending: Bool[Array, ""]
-    progress: Float[Array, ""]
-    camp: Float[Array, " params"]
-    camp_loss: Float[Array, ""]
-    camp_damping: Float[Array, ""]
-    camp_length: Float[Array, ""]
-    end_below: Float[Array, ""]
-    restarted: Int[Array, ""]
+    walk: Walk
 
 
 class Auto(Method):
@@ -105,7 +81,7 @@ class Auto(Method):
         restarts: int = 0,
         growth: float = 3.0,
         acceleration: float = 0.75,
-        precision: float = 0.05,
+        precision: float = 0.02,
         squared_until: float = 1e-15,
         sketch: int = 50,
     ) -> None:
@@ -135,47 +111,35 @@ class Auto(Method):
 
     def init(self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch) -> AutoState:
         loss = compound.loss(theta, batch)
-        iterate, iterate_loss = theta, loss
+        walk = walking.begin(theta, loss, self._end_below(loss))
         if self.sketch:
-            iterate = compound.rough(theta)
-            iterate_loss = compound.loss(iterate, self._thin(compound, theta, batch))
-        return AutoState(
-            theta=theta,
-            loss=loss,
-            iterate=iterate,
-            iterate_loss=iterate_loss,
-            damping=_first_damping(iterate_loss),
-            length=jnp.asarray(1.0),
-            origin=theta,
-            first_loss=loss,
-            sketched=jnp.asarray(0 if self.sketch else -1),
-            rejected=jnp.asarray(0),
-            dampings=jnp.full(TREND, jnp.nan),
-            ending=jnp.asarray(False),
-            progress=jnp.asarray(1.0),
-            camp=theta,
-            camp_loss=loss,
-            camp_damping=jnp.asarray(1.0),
-            camp_length=jnp.asarray(1.0),
-            end_below=self._end_below(loss),
-            restarted=jnp.asarray(0),
-        )
+            walk = walk._replace(front=set_out(compound.rough(theta), jnp.nan))
+        return AutoState(theta, loss, loss, jnp.asarray(0 if self.sketch else -1), walk)
+
+    @property
+    def stages(self) -> tuple[Step, ...]:
+        return (self._draw, self._walk) if self.sketch else (self._walk,)
+
+    def stage(self, state: AutoState) -> int:
+        return 1 if self.sketch and int(state.sketched) < 0 else 0
 
     def iterate(self, state: AutoState) -> tuple[Float[Array, " params"], Float[Array, ""]]:
-        return state.iterate, state.iterate_loss
+        return state.walk.front.theta, state.walk.front.loss
 
     def moved(self, compound: ResidualMap, state: AutoState, batch: Batch) -> AutoState:
-        camp_loss = compound.loss(state.camp, batch)
-        return state._replace(
-            loss=compound.loss(state.theta, batch),
-            iterate_loss=compound.loss(state.iterate, batch),
-            camp_loss=camp_loss,
-            end_below=state.end_below * camp_loss / jnp.maximum(state.camp_loss, 1e-300),
+        walk = state.walk
+        # One after the other, so that the residual is compiled once.
+        loss, here, camp = jax.lax.map(
+            lambda theta: compound.loss(theta, batch), jnp.stack([state.theta, walk.front.theta, walk.camp.theta])
         )
-
-    def _thin(self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch) -> Batch:
-        """The points of the sketch."""
-        return compound.thinned(batch, round(SKETCH_ROWS * theta.size))
+        return state._replace(
+            loss=loss,
+            walk=walk._replace(
+                front=walk.front._replace(loss=here),
+                camp=walk.camp._replace(loss=camp),
+                end_below=walk.end_below * camp / jnp.maximum(walk.camp.loss, 1e-300),
+            ),
+        )
 
     def step(self, compound: ResidualMap, state: Any, batch: Batch) -> tuple[AutoState, dict[str, Array]]:
         if not self.sketch:
@@ -188,173 +152,51 @@ class Auto(Method):
         )
 
     def _draw(self, compound: ResidualMap, state: AutoState, batch: Batch) -> tuple[AutoState, dict[str, Array]]:
-        """A step of the sketch: greedy, on few points. When it is over the iterate goes back to the origin."""
-        after, info = self._advance(compound, state, self._thin(compound, state.theta, batch), self.ratio, greedy=True)
-        loss = compound.loss(after.iterate, batch)
-        after = _best(after, loss)
+        """A step of the sketch: greedy, on few points. When it is over the walk begins at its origin."""
+        few = compound.thinned(batch, round(SKETCH_ROWS * state.theta.size))
+        front, info = advance(compound, state.walk.front, few, self._rule(self.ratio, greedy=True))
+        loss = compound.loss(front.theta, batch)
         done = loss < self.end_at * state.first_loss
         over = (state.sketched + 1 >= self.sketch) | info["stuck"] | info["failed"] | done
-        after = after._replace(
-            iterate_loss=jnp.where(done, loss, after.iterate_loss),
-            length=jnp.where(over, 1.0, after.length),
-            sketched=jnp.where(over, -1, state.sketched + 1),
-            rejected=jnp.where(over, 0, after.rejected),
-        )
-        after = _where(over & ~done, _set_out(after, state.origin, state.first_loss), after)
+        on = front._replace(rejected=jnp.where(over, 0, front.rejected), length=jnp.where(over, 1.0, front.length))
+        reached = on._replace(loss=jnp.where(done, loss, on.loss))
+        begun = set_out(state.walk.origin, state.first_loss)
+        front = jax.tree.map(lambda a, b: jnp.where(over & ~done, a, b), begun, reached)
+        after = state._replace(sketched=jnp.where(over, -1, state.sketched + 1), walk=state.walk._replace(front=front))
         # A sketch that ends early or fails has still the way from the origin before it.
         never = jnp.asarray(False)
-        return after, {**info, "stage": jnp.asarray(0), "stuck": never, "failed": never}
+        info |= {"stage": jnp.asarray(0), "stuck": never, "failed": never, "over": over}
+        return _best(after, reached.theta, loss), info
 
     def _walk(self, compound: ResidualMap, state: AutoState, batch: Batch) -> tuple[AutoState, dict[str, Array]]:
         """A step at the edge, or of an end that is being tried."""
-        target = jnp.where(state.ending, self.end_ratio, self.ratio)
-        after, info = self._advance(compound, state, batch, target)
-        after = _best(after, after.iterate_loss)
-        fell = jnp.log(state.iterate_loss / jnp.maximum(after.iterate_loss, 1e-300))
-        progress = 0.7 * state.progress + 0.3 * fell
-        crawls = state.ending & (info["stuck"] | (progress < CRAWL))
-        done = after.iterate_loss < self.done_at * state.first_loss
+        before = state.walk
+        target = jnp.where(before.ending, self.end_ratio, self.ratio)
+        front, info = advance(compound, before.front, batch, self._rule(target))
+        walk = walking.advanced(before, front, info["damping"], self.end_at * state.first_loss)
+        crawls = before.ending & (info["stuck"] | (walk.progress < CRAWL))
+        done = front.loss < self.done_at * state.first_loss
         given_up = crawls & ~done
-        info |= {
-            "stage": jnp.where(state.ending, 2, 1),
-            "stuck": jnp.where(state.ending, crawls & done, info["stuck"]),
-        }
-        after = _where(state.ending, after._replace(progress=progress), self._camp(after, info["damping"]))
-        next_ = _where(given_up, _back_to_camp(after), after)
+        stuck = jnp.where(before.ending, crawls & done, info["stuck"])
+        after = walking.select(given_up, walking.back_to_camp(walk), walk)
         if self.restarts:
             # A model that starts from zeros, as series do, has no other first parameters.
-            wanted = (
-                (given_up | (info["stuck"] & ~done)) & (after.restarted < self.restarts) & jnp.any(after.origin != 0)
-            )
-            origin = STRETCH * after.origin
-            loss = jax.lax.cond(wanted, lambda: compound.loss(origin, batch), lambda: jnp.asarray(jnp.nan))
-            anew = wanted & jnp.isfinite(loss)
-            next_ = _where(anew, self._anew(after, origin, loss), next_)
-            info["stuck"] &= ~anew
-        return next_, info
+            wanted = given_up | (info["stuck"] & ~done)
+            wanted &= (walk.restarted < self.restarts) & jnp.any(walk.origin != 0)
+            after = walking.select(wanted, walking.anew(walk, self._end_below(state.first_loss)), after)
+            stuck &= ~wanted
+        stage = jnp.where(before.ending, 2, 1)
+        info |= {"stage": stage, "stuck": stuck, "over": jnp.asarray(False)}
+        return _best(state._replace(walk=after), front.theta, front.loss), info
 
-    def _anew(self, state: AutoState, origin: Float[Array, " params"], loss: Float[Array, ""]) -> AutoState:
-        """Walk from other first parameters; which valley a walk ends in is a matter of chance."""
-        return _set_out(state, origin, loss)._replace(
-            origin=origin, end_below=self._end_below(state.first_loss), restarted=state.restarted + 1
-        )
+    def _rule(self, target: Float[Array, ""] | float, *, greedy: bool = False) -> StepRule:
+        return StepRule(target, self.growth, self.acceleration, self.precision, self.squared_until, greedy)
 
     def _end_below(self, first_loss: Float[Array, ""]) -> Float[Array, ""]:
         return jnp.maximum(SOLVED_ROUGHLY, self.end_at) * first_loss
 
-    def _camp(self, state: AutoState, damping: Float[Array, ""]) -> AutoState:
-        """Begin an end if the damping has passed its minimum or the loss is tiny, and remember where it began."""
-        dampings = jnp.append(state.dampings[1:], jnp.log(damping))
-        tiny = state.iterate_loss < self.end_at * state.first_loss
-        ends = (state.iterate_loss < state.end_below) & (tiny | (_trend(dampings) > 0))
-        camped = state._replace(
-            ending=jnp.asarray(True),
-            progress=jnp.asarray(1.0),
-            camp=state.iterate,
-            camp_loss=state.iterate_loss,
-            camp_damping=state.damping,
-            camp_length=state.length,
-            rejected=jnp.asarray(0),
-        )
-        return _where(ends, camped, state)._replace(dampings=dampings)
 
-    def _advance(
-        self,
-        compound: ResidualMap,
-        state: AutoState,
-        batch: Batch,
-        target: Float[Array, ""] | float,
-        *,
-        greedy: bool = False,
-    ) -> tuple[AutoState, dict[str, Array]]:
-        """Move the iterate by a step that keeps the part `target` of its promise.
-
-        A greedy step looks for the edge roughly, may have any length, and never needs more than plain normal equations.
-        """
-        trace, factorise = spectrum.choose_by_damping(compound, state.iterate, batch)
-        safe = self.squared_until * trace
-        squared = True if greedy else state.damping > safe
-        edge = find_edge(
-            self._attempt(compound, state, batch, factorise(squared)),
-            state.damping,
-            target,
-            jnp.asarray(jnp.inf) if greedy else self.growth * state.length,
-            smallest=jnp.maximum(safe, state.damping / 10) if greedy else 1e-30 * trace + 1e-300,
-            # A step is at most √(2 tr ℓ)/λ long: this λ makes it short enough, whatever the scales of the parameters.
-            largest=1e3 * trace + jnp.sqrt(2 * trace * state.iterate_loss) / (self.growth * state.length) + 1e-290,
-            precision=2.0 if greedy else self.precision,
-        )
-        took = edge.found & (edge.trial.loss < state.iterate_loss)
-        finite = jnp.isfinite(trace) & jnp.isfinite(state.iterate_loss)
-        rejected = jnp.where(took, 0, state.rejected + 1)
-        after = state._replace(
-            iterate=jnp.where(took, edge.trial.theta, state.iterate),
-            iterate_loss=jnp.where(took, edge.trial.loss, state.iterate_loss),
-            damping=edge.damping,
-            length=jnp.where(took, edge.trial.length, state.length / self.growth),
-            rejected=rejected,
-        )
-        return after, {
-            "loss": after.iterate_loss,
-            "damping": edge.damping,
-            "ratio": edge.trial.ratio,
-            "step_norm": jnp.where(took, edge.trial.length, 0.0),
-            "acceleration": edge.trial.curvature,
-            "trials": edge.trials,
-            "squared": jnp.asarray(squared),
-            "rank": edge.trial.rank,
-            "failed": ~finite,
-            "stuck": finite & (rejected >= STUCK_AFTER),
-        }
-
-    def _attempt(
-        self, compound: ResidualMap, state: AutoState, batch: Batch, modes: spectrum.Spectrum
-    ) -> Callable[[Float[Array, ""]], Trial]:
-        def attempt(damping: Float[Array, ""]) -> Trial:
-            damped = modes.at(damping)
-            move, bend = accelerated(compound, state.iterate, batch, damped, self.acceleration)
-            theta = state.iterate + move
-            loss = compound.loss(theta, batch)
-            ratio = 2 * (state.iterate_loss - loss) / jnp.maximum(damped.step.predicted, 1e-300)
-            return Trial(theta, loss, jnp.linalg.norm(damped.step.direction), ratio, bend, damped.step.rank)
-
-        return attempt
-
-
-def _first_damping(loss: Float[Array, ""]) -> Float[Array, ""]:
-    return jnp.asarray(1e-2) * loss
-
-
-def _trend(values: Float[Array, " steps"]) -> Float[Array, ""]:
-    """The slope of the last values, up to a positive factor; NaN while there are too few."""
-    return (jnp.arange(values.size) - (values.size - 1) / 2) @ values
-
-
-def _where(condition: Bool[Array, ""], yes: AutoState, no: AutoState) -> AutoState:
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)
-
-
-def _set_out(state: AutoState, theta: Float[Array, " params"], loss: Float[Array, ""]) -> AutoState:
-    """The beginning of a walk from parameters with their loss: nothing is known of the way yet."""
-    return state._replace(
-        iterate=theta,
-        iterate_loss=loss,
-        damping=_first_damping(loss),
-        length=jnp.asarray(1.0),
-        rejected=jnp.asarray(0),
-        dampings=jnp.full(TREND, jnp.nan),
-        ending=jnp.asarray(False),
-    )
-
-
-def _back_to_camp(state: AutoState) -> AutoState:
-    """The end led nowhere: walk on from where it began."""
-    return _set_out(state, state.camp, state.camp_loss)._replace(
-        damping=state.camp_damping, length=state.camp_length, end_below=AGAIN * state.camp_loss
-    )
-
-
-def _best(state: AutoState, loss: Float[Array, ""]) -> AutoState:
-    """The iterate, with its loss on all points, becomes the best where that is lower."""
+def _best(state: AutoState, theta: Float[Array, " params"], loss: Float[Array, ""]) -> AutoState:
+    """Parameters with their loss on all points become the best where that is lower."""
     better = loss < state.loss
-    return state._replace(theta=jnp.where(better, state.iterate, state.theta), loss=jnp.where(better, loss, state.loss))
+    return state._replace(theta=jnp.where(better, theta, state.theta), loss=jnp.where(better, loss, state.loss))

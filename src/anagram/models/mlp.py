@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -13,8 +13,10 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from anagram.errors import SettingError
+from anagram.models.jets import Jets, Sum, network_jets
 from anagram.models.spec import ModelSpec
 from anagram.statement.domains import Box
+from anagram.statement.expressions import Index
 
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "tanh": jnp.tanh,
@@ -46,6 +48,13 @@ class Network(eqx.Module):
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             a = sigma(weight @ a + bias)
         return self.weights[-1] @ a + self.biases[-1]
+
+    def jets(self, x: Float[Array, " axes"], indices: Sequence[Index], sums: Sequence[Sum]) -> Jets:
+        """The derivatives of all outputs at a point, single ones by index and sums in their order."""
+        low, length = np.array(self.low), np.array(self.length)
+        return network_jets(
+            self.weights, self.biases, self.activation, (x - low) / length, (1 / length).tolist(), indices, sums
+        )
 
     def rough(self) -> Network:
         """The same network with a steep first layer whose units bend at places all over the domain.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,10 +13,13 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from anagram.errors import SettingError
+from anagram.models.jets import HIGHEST_ORDER
 from anagram.models.mlp import Network
 from anagram.models.spec import ModelSpec
+from anagram.statement.evaluation import nested
+from anagram.statement.expressions import Derivatives, Index, Leaf, Wanted
 from anagram.statement.fields import Field, Frame, constant
-from anagram.statement.problem import Unknowns
+from anagram.statement.problem import Unknown, Unknowns
 
 ModelLike = ModelSpec | Callable[..., Any] | Mapping[str, Any]
 
@@ -41,6 +45,59 @@ class ByUnknown(eqx.Module):
     def rough(self) -> ByUnknown:
         """Each module that knows a rough form of itself in that form."""
         return ByUnknown({k: _roughened(m) for k, m in self.modules.items()}, self.order)
+
+
+class ModelSource:
+    """A module as the source of the unknown fields: networks give all derivatives that are read at once."""
+
+    adds_up = True
+
+    def __init__(self, module: Any, asked: Unknowns) -> None:
+        self.module, self.asked = module, asked
+
+    def derivatives(self, x: Array, wanted: dict[str, Wanted]) -> dict[str, Derivatives]:
+        """The wanted derivatives of each unknown at a point."""
+        if isinstance(self.module, ByUnknown):
+            found: dict[str, Derivatives] = {}
+            for unknown in self.asked.unknowns:
+                if unknown.name in wanted:
+                    module = self.module.modules[unknown.name]
+                    found |= _derivatives(module, {unknown: 0}, x, {unknown.name: wanted[unknown.name]})
+            return found
+        offsets, offset = {}, 0
+        for unknown in self.asked.unknowns:
+            offsets[unknown] = offset
+            offset += unknown.components
+        return _derivatives(self.module, offsets, x, wanted)
+
+
+def _derivatives(
+    module: Any, offsets: dict[Unknown, int], x: Array, wanted: dict[str, Wanted]
+) -> dict[str, Derivatives]:
+    """Of the unknowns that a module gives, from the places of their first components among its outputs."""
+    indices = tuple(dict.fromkeys(index for which in wanted.values() for index in which.indices))
+    sums = [terms for which in wanted.values() for terms in which.sums]
+    orders = [sum(index) for index in indices] + [sum(terms[0][0]) for terms in sums]
+    if isinstance(module, Network) and max(orders) <= HIGHEST_ORDER:
+        values, totals = module.jets(x, indices, sums)
+    else:
+        read = dict.fromkeys([*indices, *(index for terms in sums for index, _ in terms)])
+        values = {index: _nested_outputs(module, x, index) for index in read}
+        totals = [sum(c * values[index] for index, c in terms) for terms in sums]
+    remaining = iter(totals)
+    found: dict[str, Derivatives] = {}
+    for name, which in wanted.items():
+        unknown = next(u for u in offsets if u.name == name)
+        pick = functools.partial(_component, offset=offsets[unknown], is_complex=unknown.is_complex)
+        found[name] = Derivatives(
+            {index: pick(values[index]) for index in which.indices}, [pick(next(remaining)) for _ in which.sums]
+        )
+    return found
+
+
+def _nested_outputs(module: Any, x: Array, index: Index) -> Array:
+    """∂^α of all outputs of a module of which nothing is known but how to call it."""
+    return nested(lambda point: jnp.ravel(module(point)), index)(x)  # pyright: ignore[reportArgumentType]
 
 
 class ParametricModel:
@@ -82,14 +139,14 @@ class ParametricModel:
 
     def quantities(self, theta: Float[Array, " params"], frame: Frame) -> dict[str, Field]:
         """The unknown fields u_θ and the coefficients, by name, as operators receive them."""
-        tree = self._unravel(theta)
-        module = eqx.combine(tree["model"], self._static)
-        result: dict[str, Field] = {}
-        offset = 0
-        for unknown in self.asked.unknowns:
-            result[unknown.name] = Field(_component(module, offset, unknown.is_complex), frame)
-            offset += unknown.components
-        return result | {name: constant(value, frame) for name, value in tree["coefficients"].items()}
+        source, zero = self.source(theta), (0,) * len(frame.axes)
+        fields = {u.name: Field(Leaf(source, u.name, zero), frame) for u in self.asked.unknowns}
+        coefficients = self._unravel(theta)["coefficients"]
+        return fields | {name: constant(value, frame) for name, value in coefficients.items()}
+
+    def source(self, theta: Float[Array, " params"]) -> ModelSource:
+        """What gives the unknown fields and their derivatives at a point."""
+        return ModelSource(eqx.combine(self._unravel(theta)["model"], self._static), self.asked)
 
     def coefficients(self, theta: Float[Array, " params"]) -> dict[str, float]:
         """The learned coefficients."""
@@ -130,12 +187,8 @@ def _roughened(module: Any) -> Any:
     return module.rough() if isinstance(module, Network | ByUnknown) else module
 
 
-def _component(module: Callable[[Array], Array], offset: int, is_complex: bool) -> Callable[[Array], Array]:
-    def value(x: Array) -> Array:
-        values = jnp.ravel(module(x))
-        return jax.lax.complex(values[offset], values[offset + 1]) if is_complex else values[offset]
-
-    return value
+def _component(values: Array, offset: int, is_complex: bool) -> Array:
+    return jax.lax.complex(values[offset], values[offset + 1]) if is_complex else values[offset]
 
 
 def _build(asked: Unknowns, model: ModelLike, key: jax.Array) -> Any:

@@ -14,7 +14,8 @@ from jaxtyping import Array, Float
 from anagram.errors import ProblemError
 from anagram.statement.arguments import bind_axes, call_by_name
 from anagram.statement.domains import PointSet, Region
-from anagram.statement.fields import Field
+from anagram.statement.expressions import Node, bound
+from anagram.statement.fields import NORMAL, Field, Frame, named_number, symbol
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +66,28 @@ def apply_operator(condition: Condition, quantities: Mapping[str, Field], what: 
                 f"{what}: the operator must return a field made from the unknowns, not {type(component).__name__}"
             )
     return components
+
+
+def stated(
+    condition: Condition, axes: tuple[str, ...], unknowns: Sequence[str], numbers: Sequence[str], what: str
+) -> Any:
+    """The expressions of D(u), one for each component, in fields and numbers that are known by their names alone."""
+    frame = Frame(axes, True if condition.on is not None and condition.on.has_normal else None)
+    quantities = {n: symbol(n, frame) for n in unknowns} | {n: named_number(n, frame) for n in numbers}
+    return tuple(field.node for field in apply_operator(condition, quantities, what))
+
+
+def with_fields(
+    expressions: Sequence[Node],
+    quantities: Mapping[str, Field],
+    axes: Sequence[str],
+    normal: Any = None,
+    numbers: Sequence[Any] | None = None,
+) -> list[Node]:
+    """Expressions with fields in the place of names, the normal of the point, and other values of their numbers."""
+    nodes = {name: field.node for name, field in quantities.items()}
+    components = {} if normal is None else {NORMAL + axis: normal[k] for k, axis in enumerate(axes)}
+    return bound(expressions, nodes, {**nodes, **components}, numbers)
 
 
 def real_rows(values: Sequence[Array]) -> Float[Array, " rows"]:

@@ -2,34 +2,38 @@
 
 A `Field` is what the paper writes u, f, g: a function of a point of the domain. Users write operators as
 expressions in fields, ``u.d("t") - 0.25 * u.d("x", "x")``, for a single point; mapping over points
-happens elsewhere, in one place (`anagram.compound`).
+happens elsewhere, in one place (`anagram.compound`). A field keeps the expression it was made by
+(`anagram.statement.expressions`).
 """
 
 from __future__ import annotations
 
 import operator
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.experimental import jet
 from jaxtyping import Array, Inexact
 
 from anagram.errors import ProblemError
+from anagram.statement import expressions
+from anagram.statement.evaluation import FunctionSource, PointFunction, evaluate
+from anagram.statement.expressions import Apply, Index, Leaf, Named, Node, Number, Unknown, postorder
 
-PointFunction = Callable[[Array], Inexact[Array, ""]]
+NORMAL = "normal."  # the components of the outward normal, followed by the axis, until they are known
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """What a field knows of the place it lives in: the named axes and, on a face, the outward normal."""
+    """What a field knows of the place it lives in: the named axes and, on a face, the outward normal.
+
+    The normal is an array, or True where there is one that is not known yet.
+    """
 
     axes: tuple[str, ...]
-    normal: Array | None = None
+    normal: Array | bool | None = None
 
     def index(self, axis: str) -> int:
         """The position of a named axis."""
@@ -37,9 +41,25 @@ class Frame:
             raise ProblemError(f"there is no axis '{axis}' here; the axes are {', '.join(self.axes)}")
         return self.axes.index(axis)
 
-    def direction(self, axis: str) -> Array:
-        """The unit vector along a named axis."""
-        return jnp.zeros(len(self.axes)).at[self.index(axis)].set(1.0)
+    def orders(self, axes: Sequence[str]) -> Index:
+        """How often each axis is named."""
+        for axis in axes:
+            if not isinstance(axis, str):
+                raise ProblemError(f"derivatives are taken by axis name, as in u.d('x'), not {axis!r}")
+            self.index(axis)
+        return tuple(list(axes).count(axis) for axis in self.axes)
+
+    @property
+    def normal_components(self) -> list[Node]:
+        """The outward normal, component by component."""
+        if self.normal is None:
+            raise ProblemError(
+                "the normal derivative exists only on a face: give the condition on=domain.face(...), "
+                "domain.faces(...) or domain.boundary()"
+            )
+        if self.normal is True:
+            return [Named(NORMAL + axis) for axis in self.axes]
+        return [Number(self.normal[k]) for k in range(len(self.axes))]  # pyright: ignore[reportIndexIssue]
 
 
 class Field:
@@ -49,40 +69,36 @@ class Field:
     to them (``np.exp(u)``), any other function through `map`. Derivatives are taken by axis name.
     """
 
-    __slots__ = ("_fn", "frame")
+    __slots__ = ("frame", "node")
 
-    def __init__(self, fn: PointFunction, frame: Frame) -> None:
-        self._fn = fn
+    def __init__(self, fn: PointFunction | Node, frame: Frame) -> None:
+        self.node = fn if isinstance(fn, Node) else Leaf(FunctionSource(fn), "", (0,) * len(frame.axes))
         self.frame = frame
 
     # -- values ---------------------------------------------------------------------------------------
     def at(self, x: Array) -> Inexact[Array, ""]:
         """The value at one point, given as the vector of its coordinates."""
-        return self._fn(x)
+        return evaluate([self.node], x)[0]
 
-    def __call__(self, *coordinates: Any, **named: Any) -> Inexact[Array, ""]:
-        """The value at one point, by position ``u(0.5, 0.25)`` or by name ``u(t=0.5, x=0.25)``."""
+    def __call__(self, *coordinates: Any, **named: Any) -> Any:
+        """The value at one point, by position ``u(0.5, 0.25)`` or by name ``u(t=0.5, x=0.25)``.
+
+        Inside an operator, where the field is not known yet, this is the number that it has there.
+        """
         given = dict(zip(self.frame.axes, coordinates, strict=False)) | named
         if len(coordinates) + len(named) != len(self.frame.axes) or set(given) != set(self.frame.axes):
             raise ProblemError(f"a point needs exactly the coordinates {', '.join(self.frame.axes)}")
-        return self.at(jnp.stack([jnp.asarray(given[a], dtype=float) for a in self.frame.axes]))
+        point = jnp.stack([jnp.asarray(given[a], dtype=float) for a in self.frame.axes])
+        if any(isinstance(node, Unknown | Named) for node in postorder([self.node])):
+            return Field(expressions.Elsewhere(self.node, point), self.frame)
+        return self.at(point)
 
     # -- derivatives ----------------------------------------------------------------------------------
     def d(self, *axes: str) -> Field:
-        """The derivative along the named axes: ``u.d("x")``, ``u.d("x", "x")``, ``u.d("t", "x")``.
-
-        One and two derivatives along an axis are nested forward mode; from the third on Taylor mode is
-        used, whose cost grows with the square of the order and not exponentially.
-        """
+        """The derivative along the named axes: ``u.d("x")``, ``u.d("x", "x")``, ``u.d("t", "x")``."""
         if not axes:
             raise ProblemError("name the axis of the derivative, as in u.d('x')")
-        for axis in axes:
-            if not isinstance(axis, str):
-                raise ProblemError(f"derivatives are taken by axis name, as in u.d('x'), not {axis!r}")
-        fn = self._fn
-        for axis, order in Counter(axes).items():
-            fn = _along(fn, self.frame.direction(axis), order)
-        return Field(fn, self.frame)
+        return Field(self.node.along(self.frame.orders(axes)), self.frame)
 
     def gradient(self, *axes: str) -> tuple[Field, ...]:
         """∇u over the named axes (all of them if there is no time among them)."""
@@ -95,13 +111,10 @@ class Field:
 
     def normal_derivative(self) -> Field:
         """∂u/∂n, the derivative along the outward normal of the face the condition holds on."""
-        normal = self.frame.normal
-        if normal is None:
-            raise ProblemError(
-                "the normal derivative exists only on a face: give the condition on=domain.face(...), "
-                "domain.faces(...) or domain.boundary()"
-            )
-        return Field(_along(self._fn, normal, 1), self.frame)
+        total = expressions.ZERO
+        for axis, component in enumerate(self.frame.normal_components):
+            total = expressions.add(total, expressions.multiply(component, self.node.derivative(axis)))
+        return Field(total, self.frame)
 
     # -- algebra --------------------------------------------------------------------------------------
     def map(self, function: Callable[..., Any], *others: Any) -> Field:
@@ -163,7 +176,7 @@ class Field:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """Let NumPy's functions act on fields: ``np.exp(u)``, ``np.float64(2) * u``."""
-        counterpart = getattr(jnp, ufunc.__name__, None)
+        counterpart = _OPERATORS.get(ufunc.__name__) or getattr(jnp, ufunc.__name__, None)
         if method != "__call__" or kwargs or counterpart is None:
             return NotImplemented
         return _combine(counterpart, *inputs)
@@ -183,15 +196,36 @@ class Field:
         return f"Field({', '.join(self.frame.axes)})"
 
 
+# NumPy's numbers multiply fields by NumPy's functions.
+_OPERATORS: dict[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "true_divide": operator.truediv,
+    "power": operator.pow,
+    "negative": operator.neg,
+}
+
+
 def constant(value: Any, frame: Frame) -> Field:
     """The field that has one value everywhere; unknown coefficients enter operators so."""
-    return Field(lambda _: jnp.asarray(value), frame)
+    return Field(Number(value), frame)
 
 
 def coordinate(axis: str, frame: Frame) -> Field:
     """The field x ↦ x_axis."""
-    index = frame.index(axis)
-    return Field(lambda x: x[index], frame)
+    return Field(expressions.Coordinate(frame.index(axis), axis), frame)
+
+
+def symbol(name: str, frame: Frame) -> Field:
+    """A field that is known by its name alone."""
+    return Field(Unknown(name, (0,) * len(frame.axes)), frame)
+
+
+def named_number(name: str, frame: Frame) -> Field:
+    """An unknown number that is known by its name alone."""
+    return Field(Named(name), frame)
 
 
 def laplacian(u: Field, *axes: str) -> Field:
@@ -243,25 +277,14 @@ def _combine(function: Callable[..., Any], *operands: Any) -> Field:
                 f"a field cannot be combined with {type(other).__name__}; make it a field first: "
                 "domain.field(lambda x: ...) for a function of the point"
             )
-    return Field(lambda x: function(*(o.at(x) if isinstance(o, Field) else o for o in operands)), frame)
+    nodes = [operand.node if isinstance(operand, Field) else Number(_plain(operand)) for operand in operands]
+    return Field(Apply(function, nodes), frame)
 
 
-def _along(fn: PointFunction, direction: Array, order: int) -> PointFunction:
-    """The derivative of the given order along a fixed direction."""
-    if order == 1:
-        return lambda x: jax.jvp(fn, (x,), (direction,))[1]
-    if order == 2:
-        return _along(_along(fn, direction, 1), direction, 1)
-    return lambda x: _taylor(fn, x, direction, order)
-
-
-def _taylor(fn: PointFunction, x: Array, direction: Array, order: int) -> Inexact[Array, ""]:
-    """d^n/ds^n fn(x + s·direction) at s = 0, by propagating a truncated Taylor series."""
-    series = [direction] + [jnp.zeros_like(direction)] * (order - 1)
-    try:
-        return jet.jet(fn, (x,), (series,))[1][order - 1]
-    except Exception:  # whatever a missing or partial Taylor rule of JAX raises
-        # Nested forward mode is slower but always exists, and has its own word on real mistakes.
-        for _ in range(order):
-            fn = _along(fn, direction, 1)
-        return fn(x)
+def _plain(value: Any) -> Any:
+    """A number as Python has it, if it is one; anything else as it is."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return value.item()
+    return value

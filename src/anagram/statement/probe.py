@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -10,8 +12,10 @@ import numpy as np
 from jaxtyping import Array
 
 from anagram.errors import ProblemError
-from anagram.statement.condition import Condition, apply_operator, describe_point, real_rows, source_rows
-from anagram.statement.domains import GaussLegendre, Region, Sobol
+from anagram.statement.condition import describe_point, source_rows, stated, with_fields
+from anagram.statement.domains import Cloud, GaussLegendre, Region, Sobol
+from anagram.statement.evaluation import evaluate, evaluate_many
+from anagram.statement.expressions import Derivatives, Leaf, Node, Wanted
 from anagram.statement.fields import Field, Frame, constant
 
 if TYPE_CHECKING:
@@ -32,11 +36,22 @@ def check_conditions(problem: Problem) -> dict[str, tuple[bool, ...]]:
         cloud = region.draw(_probe_rule(region), np.random.default_rng(0))
         if len(cloud.x) == 0:
             raise ProblemError(f"{what}: the region {region!r} has no points")
-        components[key] = _components(problem, condition, region, what)
+        components[key] = _components(problem, key, region, what)
         source_rows(condition.equals, region, cloud.x, components[key], what)
         clouds[key] = cloud
     _check_values(problem, clouds)
     return components
+
+
+def state_conditions(problem: Problem) -> dict[str, tuple[Node, ...]]:
+    """Apply every operator to fields that are known by their names alone, once."""
+    names, numbers = [u.name for u in problem.unknowns], list(problem.coefficients)
+    found: dict[str, tuple[Node, ...]] = {}
+    for key, condition in problem.conditions.items():
+        what = f"condition '{key}'"
+        with _explained(what):
+            found[key] = stated(condition, problem.domain.axes, names, numbers, what)
+    return found
 
 
 def _probe_rule(region: Region) -> Any:
@@ -51,13 +66,10 @@ def is_linear(problem: Problem) -> bool:
     """
     if problem.coefficients:
         return False
-    multiples = jnp.array([-1.0, 0.0, 1.0, 2.0])
     for key in problem.conditions:
         region = problem.region(key)
         cloud = region.draw(_probe_rule(region), np.random.default_rng(0))
-        minus, zero, one, two = np.asarray(
-            jax.jit(jax.vmap(lambda t, key=key, cloud=cloud: _rows_at(problem, key, cloud, 1.0, t)))(multiples)
-        )
+        minus, zero, one, two = (_rows_at(problem, key, cloud, 1.0, multiple) for multiple in (-1.0, 0.0, 1.0, 2.0))
         size = np.abs(minus) + np.abs(zero) + np.abs(one) + np.abs(two)
         bend = np.maximum(np.abs(minus + one - 2 * zero), np.abs(two + zero - 2 * one))
         if not np.isfinite(size).all() or np.any(bend > 1e-9 * size.max()):
@@ -65,27 +77,46 @@ def is_linear(problem: Problem) -> bool:
     return True
 
 
-def _test_quantities(problem: Problem, frame: Frame, level: Any, multiple: Any = 1.0) -> dict[str, Field]:
-    fields: dict[str, Field] = {}
-    for k, unknown in enumerate(problem.unknowns):
-        wave = np.cos(np.arange(len(frame.axes)) + k) + 1.3
+class _Waves:
+    """Test fields a + b sin(w·x + φ), multiplied by a number, one for each unknown; complex ones have a cosine too."""
 
-        def value(x: Array, wave: np.ndarray = wave, k: int = k, twofold: bool = unknown.is_complex) -> Array:
-            real = level + 0.25 * jnp.sin(wave @ x + k)
-            return multiple * (real + 1j * jnp.cos(wave @ x) if twofold else real)
+    adds_up = False
 
-        fields[unknown.name] = Field(value, frame)
+    def __init__(self, problem: Problem, level: float, multiple: float) -> None:
+        self.level, self.multiple = level, multiple
+        self.unknowns = {u.name: (k, u.is_complex) for k, u in enumerate(problem.unknowns)}
+
+    def derivatives(self, x: Any, wanted: dict[str, Wanted]) -> dict[str, Derivatives]:
+        many = isinstance(x, list)
+        sin, cos = (np.sin, np.cos) if many else (jnp.sin, jnp.cos)
+        found = {}
+        for name, which in wanted.items():
+            k, is_complex = self.unknowns[name]
+            wave = np.cos(np.arange(len(x)) + k) + 1.3 if many else np.cos(np.arange(x.shape[0]) + k) + 1.3
+            phase = sum(w * c for w, c in zip(wave, x, strict=True)) if many else wave @ x
+            values = {}
+            for index in which.indices:
+                order, factor = sum(index), float(np.prod(wave ** np.array(index)))
+                value = 0.25 * factor * sin(phase + k + order * np.pi / 2) + (0.0 if order else self.level)
+                if is_complex:
+                    value = value + 1j * factor * cos(phase + order * np.pi / 2)
+                values[index] = self.multiple * value
+            found[name] = Derivatives(values)
+        return found
+
+
+def _test_quantities(problem: Problem, level: float, multiple: float = 1.0) -> dict[str, Field]:
+    waves, frame = _Waves(problem, level, multiple), Frame(problem.domain.axes)
+    zero = (0,) * len(frame.axes)
+    fields = {u.name: Field(Leaf(waves, u.name, zero), frame) for u in problem.unknowns}
     return fields | {name: constant(guess, frame) for name, guess in problem.coefficients.items()}
 
 
-def _components(problem: Problem, condition: Condition, region: Region, what: str) -> tuple[bool, ...]:
-    def values(x: Array, normal: Array) -> list[Array]:
-        frame = Frame(region.axes, normal if region.has_normal else None)
-        return [f.at(x) for f in apply_operator(condition, _test_quantities(problem, frame, 1.0), what)]
-
-    point = jax.ShapeDtypeStruct((len(region.axes),), jnp.result_type(float))
+@contextmanager
+def _explained(what: str) -> Iterator[None]:
+    """Say which condition an error belongs to, and what may be wrong with its operator."""
     try:
-        shapes = jax.eval_shape(values, point, point)
+        yield
     except ProblemError as error:
         message = str(error)
         raise ProblemError(message if message.startswith(what) else f"{what}: {message}") from error
@@ -97,6 +128,16 @@ def _components(problem: Problem, condition: Condition, region: Region, what: st
         raise ProblemError(
             f"{what}: the operator failed with {type(error).__name__}: {reason}. Perhaps: {hint}"
         ) from error
+
+
+def _components(problem: Problem, key: str, region: Region, what: str) -> tuple[bool, ...]:
+    def values(x: Array, normal: Array) -> list[Array]:
+        fields, axes = _test_quantities(problem, 1.0), problem.domain.axes
+        return evaluate(with_fields(problem.expressions[key], fields, axes, normal), x)
+
+    point = jax.ShapeDtypeStruct((len(region.axes),), jnp.result_type(float))
+    with _explained(what):
+        shapes = jax.eval_shape(values, point, point)
     for shape in shapes:
         if shape.shape != ():
             raise ProblemError(
@@ -106,30 +147,24 @@ def _components(problem: Problem, condition: Condition, region: Region, what: st
     return tuple(bool(jnp.issubdtype(s.dtype, jnp.complexfloating)) for s in shapes)
 
 
-def _check_values(problem: Problem, clouds: dict[str, Any]) -> None:
+def _check_values(problem: Problem, clouds: dict[str, Cloud]) -> None:
     """An operator that is not finite on any of the test fields is not finite on the unknown either."""
-
-    def rows(level: Array) -> dict[str, Array]:
-        return {key: _rows_at(problem, key, cloud, level) for key, cloud in clouds.items()}
-
-    for key, values in jax.jit(jax.vmap(rows))(jnp.array(_LEVELS)).items():
-        finite = np.isfinite(np.asarray(values)).all(axis=2)
-        hopeless = ~finite.any(axis=0)
+    for key, cloud in clouds.items():
+        finite = [np.isfinite(_rows_at(problem, key, cloud, level)).all(axis=1) for level in _LEVELS]
+        hopeless = ~np.any(finite, axis=0)
         if hopeless.any():
             first = int(np.argmax(hopeless))
             raise ProblemError(
-                f"condition '{key}' is not finite at {describe_point(problem.domain.axes, clouds[key].x[first])} "
+                f"condition '{key}' is not finite at {describe_point(problem.domain.axes, cloud.x[first])} "
                 "for any of the fields it was tried on: look for a division by zero, a logarithm or a root there"
             )
 
 
-def _rows_at(problem: Problem, key: str, cloud: Any, level: Any, multiple: Any = 1.0) -> Array:
-    """D of a test field, or of a multiple of it, at the points of a cloud."""
-
-    def at(x: Array, normal: Array) -> Array:
-        frame = Frame(problem.domain.axes, normal if problem.region(key).has_normal else None)
-        quantities = _test_quantities(problem, frame, level, multiple)
-        return real_rows([f.at(x) for f in apply_operator(problem.conditions[key], quantities, key)])
-
-    normal = cloud.x * 0 if cloud.normal is None else cloud.normal
-    return jax.vmap(at)(jnp.asarray(cloud.x), jnp.asarray(normal))
+def _rows_at(problem: Problem, key: str, cloud: Cloud, level: float, multiple: float = 1.0) -> np.ndarray:
+    """D of a test field, or of a multiple of it, at the points of a cloud: (points, real components)."""
+    fields, normal = _test_quantities(problem, level, multiple), None if cloud.normal is None else cloud.normal.T
+    nodes = with_fields(problem.expressions[key], fields, problem.domain.axes, normal)
+    rows: list[np.ndarray] = []
+    for value in evaluate_many(nodes, cloud.x):
+        rows += [np.real(value), np.imag(value)] if np.iscomplexobj(value) else [value]
+    return np.stack(rows, axis=1)

@@ -100,6 +100,7 @@ class Problem:
         clash = set(self.coefficients) & {u.name for u in self.unknowns}
         if clash:
             raise ProblemError(f"'{min(clash)}' is both an unknown field and a coefficient: rename one of them")
+        self.expressions = probe.state_conditions(self)
         self.components = probe.check_conditions(self)
         self.solution = _solution(solution, self.unknowns, domain.axes)
         self.reference = reference

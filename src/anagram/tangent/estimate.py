@@ -23,6 +23,7 @@ from anagram.compound.batch import Batch, checked_seed, count_rows, enough_point
 from anagram.errors import EstimateWarning, ProblemError, SettingError
 from anagram.models import ParametricModel
 from anagram.statement.domains import Sobol
+from anagram.statement.expressions import Derivatives, Leaf, Wanted
 from anagram.statement.fields import Field, Frame
 from anagram.statement.problem import Problem
 
@@ -91,16 +92,34 @@ class Moved:
     def quantities(self, both: Float[Array, " twice"], frame: Frame) -> dict[str, Field]:
         """The unknown fields and the coefficients, by name."""
         theta, direction = jnp.split(both, 2)
+        source, zero = MovedSource(self.model, theta, direction), (0,) * len(frame.axes)
+        fields = {u.name: Field(Leaf(source, u.name, zero), frame) for u in self.asked.unknowns}
+        at, along = self.model.quantities(theta, frame), self.model.quantities(direction, frame)
+        # Coefficients are parameters themselves: along a direction they move by its own.
+        return fields | {name: at[name] + along[name] for name in self.asked.coefficients}
 
-        def moved(name: str) -> Field:
-            def value(x: Array) -> Array:
-                here = lambda t: self.model.quantities(t, frame)[name].at(x)  # noqa: E731
-                at, along = jax.jvp(here, (theta,), (direction,))
-                return at + along
 
-            return Field(value, frame)
+class MovedSource:
+    """What gives u_θ + du_θ(δ) and its derivatives at a point."""
 
-        return {name: moved(name) for name in self.model.quantities(theta, frame)}
+    adds_up = True
+
+    def __init__(self, model: ParametricModel, theta: Array, direction: Array) -> None:
+        self.model, self.theta, self.direction = model, theta, direction
+
+    def derivatives(self, x: Array, wanted: dict[str, Wanted]) -> dict[str, Derivatives]:
+        """The wanted derivatives of each unknown at a point."""
+
+        def here(theta: Array) -> dict[str, tuple[Any, Any]]:
+            found = self.model.source(theta).derivatives(x, wanted)
+            return {name: (list(d.values.values()), d.sums) for name, d in found.items()}
+
+        at, along = jax.jvp(here, (self.theta,), (self.direction,))
+        moved = jax.tree.map(jnp.add, at, along)
+        return {
+            name: Derivatives(dict(zip(wanted[name].indices, values, strict=True)), sums)
+            for name, (values, sums) in moved.items()
+        }
 
 
 class Estimator:

@@ -129,11 +129,17 @@ class Trainer:
         method, compound, theta = self.method, self.compound, self.model.theta
         begin = jax.jit(lambda theta, batch: method.init(compound, theta, batch)).lower(theta, self.batch).compile()
         state = begin(theta, self.batch)
-        block = jax.jit(lambda *arguments: run_block(method, compound, *arguments))
+
+        def block(step):
+            return jax.jit(lambda *arguments: run_block(step, compound, *arguments))
+
         moved = jax.jit(lambda state, batch: method.moved(compound, state, batch))
         return Compiled(
             begin=begin,
-            block=block.lower(state, self.batch, jnp.asarray(0), fresh, jnp.asarray(place)).compile(),
+            block=[
+                block(s).lower(state, self.batch, jnp.asarray(0), fresh, jnp.asarray(place)).compile()
+                for s in method.stages
+            ],
             measure=jax.jit(self.judge.measure).lower(theta, *self.judge.data).compile(),
             moved=moved.lower(state, self.batch).compile(),
             rows=self.adaptive.compile(theta),
@@ -191,7 +197,7 @@ class Trainer:
     @property
     def logged(self) -> dict[str, np.dtype]:
         """The columns that steps are logged in, with the type of their values."""
-        log: dict[str, Any] = self._block.out_info[1]
+        log: dict[str, Any] = self._block[0].out_info[1]
         return {**{key: np.dtype(leaf.dtype) for key, leaf in log.items()}, "seconds": np.dtype(float)}
 
     def solution(self, reason: str = "not stopped yet", keep: str = "last") -> Solution:
@@ -246,7 +252,9 @@ class Trainer:
             self.redrawn.steps_left(self.history.count) or BLOCK,
             self.chosen.steps_left(self.history.count) or BLOCK,
         )
-        self.state, log, taken = self._block(self.state, self.batch, jnp.asarray(length), fresh, jnp.asarray(place))
+        self.state, log, taken = self._block[self.method.stage(self.state)](
+            self.state, self.batch, jnp.asarray(length), fresh, jnp.asarray(place)
+        )
         taken = int(taken)
         elapsed = time.perf_counter() - started
         log = {key: np.asarray(values)[:taken] for key, values in log.items()}
@@ -361,13 +369,14 @@ class Trainer:
 
 
 def run_block(
-    method: Method, compound: Compound, state: Any, batch: Batch, count: Any, pool: Batch | None = None, place: Any = 0
+    take_step: Any, compound: Compound, state: Any, batch: Batch, count: Any, pool: Batch | None = None, place: Any = 0
 ) -> tuple[Any, dict[str, Any], Any]:
     """At most `count` steps as one compiled loop; a failed or stuck step ends it. Returns state, log, steps taken.
 
     Each step takes its own points out of a pool, from a place on, for the conditions that are in it.
     """
-    template = jax.eval_shape(lambda s: method.step(compound, s, batch)[1], state)
+    step = jax.jit(lambda state, batch: take_step(compound, state, batch))  # traced once
+    template = jax.eval_shape(lambda s: step(s, batch_of(batch, pool or {}, place))[1], state)
     log = jax.tree.map(lambda leaf: jnp.zeros((BLOCK, *leaf.shape), leaf.dtype), template)
 
     def goes_on(carry: Any) -> Any:
@@ -376,9 +385,9 @@ def run_block(
 
     def body(carry: Any) -> Any:
         taken, state, log, _ = carry
-        state, info = method.step(compound, state, batch_of(batch, pool or {}, place + taken))
+        state, info = step(state, batch_of(batch, pool or {}, place + taken))
         log = jax.tree.map(lambda column, value: column.at[taken].set(value), log, info)
-        return taken + 1, state, log, info["failed"] | info["stuck"]
+        return taken + 1, state, log, info["failed"] | info["stuck"] | info.get("over", False)
 
     taken, state, log, _ = jax.lax.while_loop(goes_on, body, (jnp.asarray(0), state, log, jnp.asarray(False)))
     return state, log, taken

@@ -1,0 +1,103 @@
+"""Residual maps: θ ↦ r(θ) on a batch, and what follows from it. All that spectra and methods know of a model."""
+
+from __future__ import annotations
+
+import abc
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from anagram.compound.batch import Batch
+
+Theta = Float[Array, " params"]
+
+# Products with fewer columns are too small to gain from being cut into blocks.
+SMALL = 256
+
+
+class Gram(NamedTuple):
+    """The normal equations: JᵀJ, Jᵀr and ‖r‖²."""
+
+    matrix: Float[Array, "params params"]
+    gradient: Float[Array, " params"]
+    square: Float[Array, ""]
+
+
+class ResidualMap(abc.ABC):
+    """θ ↦ r(θ) on a batch, and what follows from it: all that spectra and methods know of a compound model."""
+
+    @abc.abstractmethod
+    def residual(self, theta: Theta, batch: Batch) -> Float[Array, " rows"]:
+        """r(θ)."""
+
+    @abc.abstractmethod
+    def features(self, theta: Theta, batch: Batch) -> tuple[Float[Array, " rows"], Float[Array, "rows params"]]:
+        """R and J. All of J is in memory: see `gram` and `triangle` for batches that do not allow it."""
+
+    def fits(self, theta: Theta, batch: Batch) -> bool:
+        """Whether J is small enough to be held as a whole."""
+        return True
+
+    def rough(self, theta: Theta) -> Theta:
+        """Other first parameters, from which a rough solution is found sooner; θ itself if none are known."""
+        return theta
+
+    def thinned(self, batch: Batch, rows: int) -> Batch:
+        """A batch of about so many rows that stands for all; the same batch where rows cannot be left out."""
+        return batch
+
+    def loss(self, theta: Theta, batch: Batch) -> Float[Array, ""]:
+        """ℓ(θ) = ½‖r(θ)‖²."""
+        return 0.5 * jnp.sum(self.residual(theta, batch) ** 2)
+
+    def gradient(self, theta: Theta, batch: Batch) -> Theta:
+        """∇ℓ = Jᵀr."""
+        return jax.grad(self.loss)(theta, batch)
+
+    def times(self, theta: Theta, batch: Batch, v: Theta) -> Float[Array, " rows"]:
+        """J·v."""
+        return jax.jvp(lambda t: self.residual(t, batch), (theta,), (v,))[1]
+
+    def transposed_times(self, theta: Theta, batch: Batch, w: Float[Array, " rows"]) -> Theta:
+        """Jᵀ·w."""
+        return jax.vjp(lambda t: self.residual(t, batch), theta)[1](w)[0]
+
+    def second(self, theta: Theta, batch: Batch, v: Theta) -> Float[Array, " rows"]:
+        """d²/dt² r(θ + t·v) at t = 0."""
+        return jax.jvp(lambda t: self.times(t, batch, v), (theta,), (v,))[1]
+
+    def gram(self, theta: Theta, batch: Batch, basis: Float[Array, "params columns"] | None = None) -> Gram:
+        """JᵀJ, Jᵀr and ‖r‖², with JV for J if a basis V is given."""
+        residual, features = self.features(theta, batch)
+        return gram_of(residual, features if basis is None else features @ basis)
+
+    def triangle(self, theta: Theta, batch: Batch) -> Float[Array, "params1 params1"]:
+        """The triangular factor of [J r]; its last column is Qᵀr and Q is never formed."""
+        return triangle_of(*self.features(theta, batch))
+
+
+def gram_of(residual: Float[Array, " rows"], features: Float[Array, "rows params"]) -> Gram:
+    """The normal equations of J and r."""
+    return Gram(square(features), features.T @ residual, residual @ residual)
+
+
+def square(matrix: Float[Array, "rows columns"]) -> Float[Array, "columns columns"]:
+    """AᵀA. Half of it is enough: blocks below the diagonal are those above it, transposed."""
+    columns = matrix.shape[1]
+    if columns < SMALL:
+        return matrix.T @ matrix
+    left, right = matrix[:, : columns // 2], matrix[:, columns // 2 :]
+    corner = left.T @ right
+    return jnp.block([[square(left), corner], [corner.T, square(right)]])
+
+
+def triangle_of(
+    residual: Float[Array, " rows"], features: Float[Array, "rows params"]
+) -> Float[Array, "params1 params1"]:
+    """The triangular factor of [J r]."""
+    factor = jnp.linalg.qr(jnp.concatenate([features, residual[:, None]], axis=1), mode="r")
+    # Fewer rows than columns: rows of zeros complete the factor.
+    missing = factor.shape[1] - factor.shape[0]
+    return jnp.pad(factor, ((0, max(missing, 0)), (0, 0)))
