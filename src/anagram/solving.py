@@ -19,6 +19,7 @@ from anagram.methods import Method
 from anagram.solution import Solution
 from anagram.statement.problem import Problem
 from anagram.training.budget import Budget
+from anagram.training.case import Case, case_of
 from anagram.training.configuration import Configuration, configuration_from_json
 from anagram.training.defaults import complete
 from anagram.training.interrupts import Interrupts
@@ -28,7 +29,7 @@ from anagram.training.watch import SpectrumWatch
 
 
 def solve(
-    problem: Problem,
+    problem: Problem | Case,
     model: Any = None,
     method: str | Method | None = None,
     *,
@@ -51,7 +52,7 @@ def solve(
     """Solve a problem by training a model with a method.
 
     Args:
-        problem: the conditions to satisfy.
+        problem: the conditions to satisfy; or a case, which has a setting of its own.
         model: `MLP(...)`, `Fourier(...)`, `Polynomial(...)`, an equinox module, or these by unknown.
         method: a name (see `anagram.methods.METHODS`) or a method object.
         points: rules or a number of points, see `anagram.compound.batch.sample`.
@@ -71,23 +72,22 @@ def solve(
             ``solution()``); one that returns True stops the run.
         options: options of the method when it is given by name.
 
-    What is left out comes from ``problem.setting`` or from defaults. Ctrl-C stops after the current block
+    What is left out comes from the setting of the problem or from defaults. Ctrl-C stops after the current block
     and returns what was reached. A run with a folder goes on with `resume`, to the same numbers.
     """
     if start is not None:
         if model is not None:
             raise SettingError("give either model= or start=: a run that goes on has the model of its start")
         model = start.model.spec
-    setting = _complete(problem, model, method, points, steps, options, continued=start is not None)
+    case = case_of(problem)
+    setting = _complete(case, model, method, points, steps, options, continued=start is not None)
     budget = Budget(setting.steps or 0, seconds, tol, patience, early_stopping=early_stopping)
     configuration = Configuration(setting, budget, seed, keep)
-    return begin(
-        problem, configuration, start, folder, checkpoint_every, monitors, overwrite=overwrite, progress=progress
-    )
+    return begin(case, configuration, start, folder, checkpoint_every, monitors, overwrite=overwrite, progress=progress)
 
 
 def begin(
-    problem: Problem,
+    case: Case,
     configuration: Configuration,
     start: Any = None,
     folder: str | Path | None = None,
@@ -100,8 +100,11 @@ def begin(
     """A run of a configuration from its beginning."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(Interrupts())  # compilation takes its time, and cannot be interrupted
-        kept = None if folder is None else stack.enter_context(RunFolder(folder, checkpoint_every, overwrite=overwrite))
-        trainer = _trainer(stack, problem, configuration, start, monitors, progress=progress)
+        kept = None
+        if folder is not None:
+            kept = RunFolder(folder, checkpoint_every, source=case.source, overwrite=overwrite)
+            stack.enter_context(kept)
+        trainer = _trainer(stack, case.problem, configuration, start, monitors, progress=progress)
         if kept is not None:
             kept.begin(trainer.run, configuration)
         return trainer.finish(kept)
@@ -109,7 +112,7 @@ def begin(
 
 def resume(
     folder: str | Path,
-    problem: Problem | None = None,
+    problem: Problem | Case | None = None,
     *,
     steps: int | None = None,
     seconds: float | None = None,
@@ -144,14 +147,14 @@ def resume(
     given = {"steps": steps, "seconds": seconds, "tol": tol}
     budget = replace(configuration.budget, **{k: v for k, v in given.items() if v is not None})
     configuration = replace(configuration, budget=budget)
-    problem = problem or problem_of_record(path, record)
+    case = case_of(problem or problem_of_record(path, record))
     warn_of_other_versions(record, f"the run in '{path}' goes on")
     with contextlib.ExitStack() as stack:
         stack.enter_context(Interrupts())
-        kept = stack.enter_context(RunFolder(path, checkpoint_every, go_on=True))
+        kept = stack.enter_context(RunFolder(path, checkpoint_every, source=case.source, go_on=True))
         snapshot = _last_snapshot(path)
         start = None if snapshot is None else snapshot.arrays.get(START)
-        trainer = _trainer(stack, problem, configuration, start, monitors, progress=progress)
+        trainer = _trainer(stack, case.problem, configuration, start, monitors, progress=progress)
         different = check_fingerprint(fingerprint(trainer.run), record["configuration"].get("fingerprint"))
         if different:
             raise FileError(f"the run in '{path}' cannot go on with this problem: {different}")
@@ -254,20 +257,12 @@ def _last_snapshot(path: Path) -> Snapshot | None:
     return snapshot
 
 
-def _complete(
-    problem: Problem, model: Any, method: Any, points: Any, steps: Any, options: Any, continued: bool
-) -> Setting:
-    if not isinstance(problem, Problem):
-        raise SettingError(
-            f"solve needs a Problem, not {type(problem).__name__}; those of the catalogue: catalogue.problem(name)"
-        )
-    setting = problem.setting or Setting()
-    if method is not None:
-        setting = setting.with_method(method)
+def _complete(case: Case, model: Any, method: Any, points: Any, steps: Any, options: Any, continued: bool) -> Setting:
+    setting = case.setting if method is None else case.setting.with_method(method)
     if continued and setting.method == "auto":
         # There is a solution to begin with, and nowhere else to go.
         options = {"sketch": 0, "restarts": 0, **(options or {})}
     if options:
         setting = replace(setting, options={**setting.options, **options})
     given = {"model": model, "points": points, "steps": steps}
-    return complete(replace(setting, **{k: v for k, v in given.items() if v is not None}), problem)
+    return complete(replace(setting, **{k: v for k, v in given.items() if v is not None}), case.problem)

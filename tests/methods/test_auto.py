@@ -10,6 +10,7 @@ from anagram.methods import Auto, auto
 from anagram.methods.acceleration import accelerated
 from anagram.methods.auto import SKETCH_ROWS
 from anagram.methods.edge import Trial, find_edge
+from anagram.training.trainer import COMPILED
 from oracles import damped_step, predicted_reduction
 from tolerances import assert_close
 
@@ -236,7 +237,7 @@ def test_an_end_that_leads_nowhere_goes_back_to_its_camp(monkeypatch):
     monkeypatch.setattr(auto, "SOLVED_ROUGHLY", 0.0)
     plain = run().history.steps
     monkeypatch.setattr(auto, "SOLVED_ROUGHLY", 1e-2)
-    problem.compiled.clear()
+    COMPILED.pop(problem)
     tried = run()
     steps = tried.history.steps
     assert 2 in steps["stage"]

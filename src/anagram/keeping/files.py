@@ -24,7 +24,8 @@ from anagram.keeping.untrusted import arrays_of, read_arrays, read_json, read_te
 from anagram.models import ParametricModel, count_parameters
 from anagram.solution import Solution
 from anagram.statement.domains import Box
-from anagram.statement.problem import Problem, Unknown, Unknowns
+from anagram.statement.problem import Problem
+from anagram.statement.unknowns import Unknown, Unknowns
 from anagram.training.configuration import model_from_json, model_to_json
 from anagram.training.history import History
 from anagram.version import __version__
@@ -240,7 +241,7 @@ def description(model: ParametricModel, problem: Problem | None) -> dict[str, An
             "coefficients": dict(asked.coefficients),
         },
         "model": model_to_json(model.spec),
-        "origin": problem.origin if problem is not None else {},
+        "origin": dict(problem.origin) if problem is not None else {},
         "conditions": {k: {"on": repr(problem.region(k)), "weight": problem.weight(k)} for k in problem.conditions}
         if problem
         else {},

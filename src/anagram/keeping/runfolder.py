@@ -50,12 +50,19 @@ class RunFolder:
     Args:
         folder: its path; it is made if it is not there.
         every: seconds between checkpoints.
+        source: the text of the file that states the problem, kept beside the run.
         go_on: whether a run that is there already is to be continued; otherwise it is refused.
         overwrite: whether it may be replaced.
     """
 
     def __init__(
-        self, folder: str | Path, every: float = EVERY, *, go_on: bool = False, overwrite: bool = False
+        self,
+        folder: str | Path,
+        every: float = EVERY,
+        *,
+        source: str | None = None,
+        go_on: bool = False,
+        overwrite: bool = False,
     ) -> None:
         if isinstance(every, bool) or not isinstance(every, int | float) or not every >= 0:
             raise SettingError(f"the seconds between checkpoints must be a number that is not negative, not {every!r}")
@@ -63,7 +70,7 @@ class RunFolder:
         refuse_foreign(self.path / RECORD)
         if not go_on and not overwrite:
             _refuse_another(self.path)
-        self.every = every
+        self.every, self.source = every, source
         self._lock = _take_lock(self.path)
         self._last = time.monotonic()
         self._cost = 0.0
@@ -84,7 +91,7 @@ class RunFolder:
         }
         for name in (*checkpoint.NAMES, ARRAYS, METRICS, PROBLEM):
             (self.path / name).unlink(missing_ok=True)
-        self._write_start(trainer)
+        self._write_start()
 
     def go_on(self, trainer: Trainer, record: dict[str, Any]) -> None:
         """A run that was stopped: its metrics may be ahead of its checkpoint."""
@@ -97,7 +104,7 @@ class RunFolder:
     def after_block(self, trainer: Trainer) -> None:
         """A line of metrics, and a checkpoint if it is time for one."""
         with self._guarded("the metrics"):
-            self._make_again(trainer)
+            self._make_again()
             if self._metrics is None or not (self.path / METRICS).exists():
                 self._open_metrics(trainer)
             else:
@@ -112,7 +119,7 @@ class RunFolder:
     def write_checkpoint(self, trainer: Trainer) -> bool:
         """Write the state; say so, once, if that does not work."""
         with self._guarded("the checkpoint"):
-            self._make_again(trainer)
+            self._make_again()
             checkpoint.write(self.path, take(trainer))
             self._warned = False
             return True
@@ -144,14 +151,14 @@ class RunFolder:
             self._lock = None
 
     # -- inside ---------------------------------------------------------------------------------------
-    def _make_again(self, trainer: Trainer) -> None:
+    def _make_again(self) -> None:
         """A folder that has gone is made anew."""
         if not (self.path / RECORD).exists():
             self.path.mkdir(parents=True, exist_ok=True)
-            self._write_start(trainer)
+            self._write_start()
 
-    def _write_start(self, trainer: Trainer) -> None:
-        source = trainer.problem.source
+    def _write_start(self) -> None:
+        source = self.source
         if source is not None:
             write_atomically(self.path / PROBLEM, lambda p: p.write_text(source, encoding="utf-8"))
         write_record(self.path, self._record)

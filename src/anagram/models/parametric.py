@@ -15,7 +15,7 @@ from anagram.errors import SettingError
 from anagram.models.mlp import Network
 from anagram.models.spec import ModelSpec
 from anagram.statement.fields import Field, Frame, constant
-from anagram.statement.problem import Unknowns
+from anagram.statement.unknowns import Unknowns
 
 ModelLike = ModelSpec | Callable[..., Any] | Mapping[str, Any]
 

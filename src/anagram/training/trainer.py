@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -60,6 +61,10 @@ def reusable_key(model: Any, method: Method, shapes: Any) -> str | None:
     return f"{spec_to_json(model)} {method!r} {shapes}"
 
 
+# By problem: they go with it.
+COMPILED: weakref.WeakKeyDictionary[Problem, dict[str, Compiled]] = weakref.WeakKeyDictionary()
+
+
 class Best(NamedTuple):
     """The parameters with the least loss on fresh points, of those at checks."""
 
@@ -113,11 +118,12 @@ class Trainer:
         # Points that move are looked at by functions of their own, also where there are as many of them.
         looks = (*self.adaptive.order.items(), *self.chosen.rules.items())
         key = reusable_key(self.setting.model, self.method, (shapes, looks))
-        compiled = self.problem.compiled.get(key) if key else None
+        known = COMPILED.setdefault(self.problem, {})
+        compiled = known.get(key) if key else None
         if compiled is None:
             compiled = self._compile_functions(fresh, place)
             if key:
-                self.problem.compiled[key] = compiled
+                known[key] = compiled
         self._block, self._measure, self._moved = compiled.block, compiled.measure, compiled.moved
         self.adaptive.rows_of, self.chosen.look = compiled.rows, compiled.candidates
         self.state = compiled.begin(self.model.theta, self.batch)
