@@ -76,9 +76,7 @@ def test_each_room_imports_only_from_rooms_before_it():
                 if room != "programs":  # which stand outside, and come in by the door like any user
                     wrong.append(f"{where} imports {imported} from the root: name the room it comes from")
             elif not _allowed(room, _room(imported)):
-                wrong.append(
-                    f"{where} is in {room}, which comes before or beside {_room(imported)}: it imports {imported}"
-                )
+                wrong.append(f"{where} imports {imported}, and {room} comes before or beside {_room(imported)}")
     assert not wrong, "\n".join(["", *wrong])
 
 

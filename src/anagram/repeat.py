@@ -10,10 +10,10 @@ import numpy as np
 
 from anagram.errors import FileError
 from anagram.keeping import checkpoint
-from anagram.keeping.files import load, read_record, versions
+from anagram.keeping.files import read_record, versions
 from anagram.keeping.records import is_whole
 from anagram.keeping.snapshot import START
-from anagram.solution import Solution
+from anagram.solution import Solution, load
 from anagram.solving import begin, problem_of_record, read_configuration
 from anagram.statement.problem import Problem
 from anagram.training.case import Case, case_of

@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from anagram import catalogue
 from anagram.compound.batch import Points
 from anagram.errors import AnagramError, FileError, RunWarning, SettingError
 from anagram.keeping import checkpoint
-from anagram.keeping.files import how_to_go_on, problem_of_catalogue, read_record, versions
+from anagram.keeping.files import how_to_go_on, read_record, versions
 from anagram.keeping.runfolder import EVERY, RunFolder
 from anagram.keeping.snapshot import START, Snapshot, check_fingerprint, fingerprint, restore
 from anagram.methods import Method
@@ -184,7 +185,7 @@ def problem_of_record(path: Path, record: dict[str, Any]) -> Problem:
     origin = record.get("origin")
     origin = origin if isinstance(origin, dict) else {}
     try:
-        problem = problem_of_catalogue(origin)
+        problem = catalogue.find(origin)
     except AnagramError as error:
         raise FileError(f"the problem of the run in '{path}' cannot be stated: {error}") from error
     except (TypeError, ValueError, AttributeError) as error:
@@ -219,7 +220,8 @@ class _Run:
     def finish(self, kept: RunFolder | None) -> Solution:
         """Train, and keep what came out of it."""
         monitors = [SpectrumWatch(), *self.monitors] if kept is not None else self.monitors
-        solution = self.run.train(self.configuration.budget, monitors, keep=self.configuration.keep, folder=kept)
+        reached = self.run.train(self.configuration.budget, monitors, keep=self.configuration.keep, folder=kept)
+        solution = Solution.of(reached)
         solution.configuration = self.configuration.as_json()
         if kept is not None:
             solution.folder = kept.finish(self.run, solution)
@@ -241,7 +243,7 @@ def _trainer(
         from anagram.showing.report.progress import Progress
 
         monitors = [*monitors, stack.enter_context(Progress(problem, configuration.budget))]
-    return _Run(Trainer(problem, configuration.setting, configuration.seed, start), configuration, monitors)
+    return _Run(Trainer(problem, configuration.setting, configuration.seed, start, Solution), configuration, monitors)
 
 
 def _last_snapshot(path: Path) -> Snapshot | None:

@@ -19,8 +19,8 @@ import anagram as ag
 from anagram.keeping import checkpoint
 from anagram.keeping.snapshot import Snapshot, restore, take
 from anagram.keeping.untrusted import read_json
+from anagram.programs.page import write_page
 from anagram.showing.export import to_npz
-from anagram.showing.report.page import write_page
 from anagram.training.budget import Budget
 from anagram.training.setting import Setting
 from anagram.training.trainer import Trainer

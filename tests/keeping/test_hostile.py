@@ -21,8 +21,8 @@ from anagram.keeping import checkpoint
 from anagram.keeping.files import write_atomically
 from anagram.keeping.snapshot import restore, take
 from anagram.keeping.untrusted import read_json
+from anagram.programs.page import write_page
 from anagram.showing.export import to_npz
-from anagram.showing.report.page import write_page
 from anagram.training.budget import Budget
 from anagram.training.setting import Setting
 from anagram.training.trainer import Trainer

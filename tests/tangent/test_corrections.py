@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import anagram as ag
+from anagram.spectrum.metric import Metric, corrected_inverse
 from anagram.tangent import TangentSpace, corrections, spanning_points
-from anagram.tangent.corrections import Metric, corrected_inverse
 from tolerances import assert_close
 
 

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from anagram.compound.batch import Batch, ConditionBatch, thinned
+from anagram.compound.batch import Batch, ConditionBatch, count_rows, thinned, unweighted
 from anagram.models.parametric import ParametricModel
 from anagram.statement.condition import apply_operator, real_rows
 from anagram.statement.fields import Frame
@@ -47,6 +47,14 @@ class ResidualMap(abc.ABC):
     @abc.abstractmethod
     def features(self, theta: Theta, batch: Batch) -> tuple[Float[Array, " rows"], Float[Array, "rows params"]]:
         """R and J. All of J is in memory: see `gram` and `triangle` for batches that do not allow it."""
+
+    @abc.abstractmethod
+    def count_rows(self, batch: Batch) -> int:
+        """S, the number of rows."""
+
+    def unweighted(self, batch: Batch) -> Batch:
+        """A batch whose rows all count once; the same batch where rows have no weights."""
+        return batch
 
     def fits(self, theta: Theta, batch: Batch) -> bool:
         """Whether J is small enough to be held as a whole."""
@@ -103,6 +111,12 @@ class Compound(ResidualMap):
 
     def thinned(self, batch: Batch, rows: int) -> Batch:
         return thinned(batch, rows)
+
+    def count_rows(self, batch: Batch) -> int:
+        return count_rows(batch)
+
+    def unweighted(self, batch: Batch) -> Batch:
+        return unweighted(batch)
 
     # -- one point ------------------------------------------------------------------------------------
     def operator_rows(

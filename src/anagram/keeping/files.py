@@ -11,7 +11,7 @@ import platform
 import stat
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,12 @@ from anagram.errors import AnagramError, FileError, RunWarning, SettingError
 from anagram.keeping.records import checked_blocks, checked_columns, checked_summary
 from anagram.keeping.untrusted import arrays_of, read_arrays, read_json, read_text
 from anagram.models import ParametricModel, count_parameters
-from anagram.solution import Solution
 from anagram.statement.domains import Box
 from anagram.statement.problem import Problem
 from anagram.statement.unknowns import Unknown, Unknowns
 from anagram.training.configuration import model_from_json, model_to_json
 from anagram.training.history import History
+from anagram.training.reached import Reached
 from anagram.version import __version__
 
 FORMAT = 2
@@ -36,6 +36,15 @@ STATUS = ("running", "interrupted", "failed", "finished")
 ARRAYS, RECORD, METRICS = "solution.safetensors", "run.json", "metrics.jsonl"
 _STEP = "steps."
 LONGEST_NAME = 60  # characters of the name of a problem, each of up to four bytes, in that of a file
+
+
+# Finds a problem by its origin; None if it knows none.
+Find = Callable[[Mapping[str, Any]], Problem | None]
+
+
+def found_nowhere(_: Mapping[str, Any]) -> None:
+    """Where no problems can be found."""
+    return
 
 
 def prepare_folder(folder: str | Path) -> Path:
@@ -114,7 +123,7 @@ def _flush_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def save(solution: Solution, folder: str | Path) -> Path:
+def save(solution: Reached, folder: str | Path) -> Path:
     """Write a solution into a folder."""
     from safetensors.numpy import save as to_bytes
 
@@ -148,21 +157,23 @@ def how_to_go_on(path: Path, record: dict[str, Any]) -> str:
     return f"anagram solve{named} --resume {path}, or anagram.resume('{path}')"
 
 
-def status_of(solution: Solution) -> str:
+def status_of(solution: Reached) -> str:
     """How a run ended, in one word."""
     if solution.failed:
         return "failed"
     return "interrupted" if solution.stopped_because == "interrupted" else "finished"
 
 
-def load(folder: str | Path, problem: Problem | None = None, model: Any = None) -> Solution:
-    """Read a solution that `Solution.save` or the command line wrote.
+def read_solution(
+    folder: str | Path, problem: Problem | None = None, model: Any = None, find: Find = found_nowhere
+) -> Reached:
+    """Read what `save` wrote.
 
     Args:
         folder: the folder of the run.
-        problem: the problem it solves, needed for residuals and errors only; problems of the catalogue
-            are found by name.
+        problem: the problem it solves, needed for residuals and errors only.
         model: the module the parameters belong to, needed only if it was not made by a recipe of this package.
+        find: finds a problem by its origin where none is given.
     """
     path = Path(folder)
     record = read_record(path)
@@ -180,7 +191,7 @@ def load(folder: str | Path, problem: Problem | None = None, model: Any = None) 
         summary = checked_summary(record["summary"])
         _check_steps(summary, steps)
         parametric = ParametricModel(asked, spec, 0)
-        given, problem = problem, problem or problem_of_catalogue(record.get("origin") or {})
+        given, problem = problem, problem or find(record.get("origin") or {})
     except AnagramError as error:
         raise FileError(f"'{path / RECORD}' does not describe a solution: {error}") from error
     except (KeyError, TypeError, ValueError, AttributeError, MemoryError, OverflowError) as error:
@@ -201,7 +212,7 @@ def load(folder: str | Path, problem: Problem | None = None, model: Any = None) 
             f"{how_to_go_on(path, record)}"
         )
         warnings.warn(message, RunWarning, stacklevel=2)
-    return Solution(problem, parametric, theta, history, summary, record.get("configuration"))
+    return Reached(problem, parametric, theta, history, summary, record.get("configuration"))
 
 
 def json_text(data: Any, indent: int | None = 2) -> str:
@@ -221,7 +232,7 @@ def _plain(data: Any) -> Any:
     return data if isinstance(data, bool | int | float | str | None) else repr(data)
 
 
-def _record(solution: Solution) -> dict[str, Any]:
+def _record(solution: Reached) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "status": status_of(solution),
@@ -282,15 +293,6 @@ def _asked_from(data: dict[str, Any]) -> Unknowns:
     domain = Box(**{axis: (float(low), float(high)) for axis, (low, high) in data["axes"].items()})
     unknowns = tuple(Unknown(name, kind == "complex") for name, kind in data["fields"].items())
     return Unknowns(domain, unknowns, {name: float(value) for name, value in data["coefficients"].items()})
-
-
-def problem_of_catalogue(origin: dict[str, Any]) -> Problem | None:
-    """The problem of the catalogue that a record names, if it names one."""
-    from anagram import catalogue
-
-    if origin.get("catalogue") not in catalogue.ENTRIES:
-        return None
-    return catalogue.problem(origin["catalogue"], bool(origin.get("paper", False)), **origin.get("parameters", {}))
 
 
 def versions() -> dict[str, str]:

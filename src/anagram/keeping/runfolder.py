@@ -33,8 +33,8 @@ from anagram.keeping.files import (
     write_record,
 )
 from anagram.keeping.snapshot import fingerprint, take
-from anagram.solution import Solution
 from anagram.training.configuration import Configuration
+from anagram.training.reached import Reached
 
 if TYPE_CHECKING:
     from anagram.training.trainer import Trainer
@@ -125,7 +125,7 @@ class RunFolder:
             return True
         return False
 
-    def finish(self, trainer: Trainer, solution: Solution) -> Path:
+    def finish(self, trainer: Trainer, solution: Reached) -> Path:
         """The last checkpoint and the solution; elsewhere if the folder cannot be written to. Returns where."""
         self._close_metrics()
         solution.configuration = self.configuration

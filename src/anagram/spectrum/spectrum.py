@@ -23,7 +23,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from anagram.compound import Gram, ResidualMap, gram_of, triangle_of
-from anagram.compound.batch import Batch, count_rows
+from anagram.compound.batch import Batch
 from anagram.errors import SettingError
 
 # Eigenvalues of JᵀJ are wrong by a few eps·σ_max²; singular values above this fraction of σ_max are
@@ -289,7 +289,7 @@ def factorise(how: str, compound: ResidualMap, theta: Float[Array, " params"], b
     ``auto`` is accurate to rounding at the least cost: QR for S ≥ P and LQ for S < P, which is the
     paper's min(P²S, S²P).
     """
-    rows = count_rows(batch)
+    rows = compound.count_rows(batch)
     match choose(how, rows, theta.size):
         case "svd":
             return svd(*compound.features(theta, batch))
@@ -316,7 +316,7 @@ def factorise_for_cutoff(
     For a relative cutoff this is known beforehand; for an absolute one it is decided at every step, from
     ‖J‖_F² = tr JᵀJ, which is at least σ_max².
     """
-    rows = count_rows(batch)
+    rows = compound.count_rows(batch)
     if how != "auto":
         return factorise(how, compound, theta, batch)
     if relative:

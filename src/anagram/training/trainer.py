@@ -21,16 +21,17 @@ from anagram.errors import AnagramError, PointsWarning, ProblemError, RunWarning
 from anagram.methods import Method
 from anagram.models import ModelSpec, ParametricModel, count_parameters
 from anagram.models.spec import spec_to_json
-from anagram.solution import Solution
 from anagram.statement.arguments import parameter_names
 from anagram.statement.condition import check_finite
 from anagram.statement.problem import Problem
 from anagram.tangent.points import TangentPoints
 from anagram.training.adaptive import ADAPT_EVERY, WORSE, AdaptivePoints
 from anagram.training.budget import BLOCK, Budget, block_length, is_check
+from anagram.training.defaults import default_points
 from anagram.training.history import History
 from anagram.training.interrupts import Interrupts
 from anagram.training.pool import Pool, RedrawnPoints, batch_of
+from anagram.training.reached import Reached
 from anagram.training.setting import Setting
 
 if TYPE_CHECKING:
@@ -74,17 +75,26 @@ class Best(NamedTuple):
 
 
 class Trainer:
-    """One run: model, batch, method and judge, and the compiled functions that work on them."""
+    """One run: model, batch, method and judge, and the compiled functions that work on them.
+
+    `start` are other first parameters; `result` makes what `solution` returns.
+    """
 
     def __init__(
-        self, problem: Problem, setting: Setting, seed: int, start: Solution | np.ndarray | None = None
+        self,
+        problem: Problem,
+        setting: Setting,
+        seed: int,
+        start: Reached | np.ndarray | None = None,
+        result: Callable[..., Reached] = Reached,
     ) -> None:
+        self.result = result
         self.problem, self.setting, self.seed = problem, setting, checked_seed(seed)
         self.method = setting.make_method()
         _refuse_too_large(self.method, count_parameters(setting.model, problem.asked), 0)
         self.model = ParametricModel(problem.asked, setting.model, self.seed)
         self.start: np.ndarray | None = None
-        if isinstance(start, Solution):
+        if isinstance(start, Reached):
             if start.model.asked.unknowns != problem.unknowns or start.domain.axes != problem.domain.axes:
                 raise SettingError("the solution to start from has other unknowns or axes than the problem")
             start = start.theta
@@ -92,7 +102,7 @@ class Trainer:
             self.start = np.asarray(start)
             self.model.adopt(self.start)
         self.compound = Compound(problem, self.model)
-        inside = self.method.points_inside(problem, self.model.parameters)
+        inside = default_points(problem, self.method, self.model.parameters)
         rules = point_rules(problem, setting.points, inside, random=self.method.fresh_points)
         self.pool = Pool(problem, rules, self.seed, BLOCK) if self.method.fresh_points else None
         self.redrawn = RedrawnPoints(problem, {} if self.pool else rules, self.seed)
@@ -163,7 +173,7 @@ class Trainer:
         look_every: float | None = None,
         keep: str = "last",
         folder: RunFolder | None = None,
-    ) -> Solution:
+    ) -> Reached:
         """Run blocks of steps until the budget, the goal, the method or a monitor says stop.
 
         Monitors look at the run about every `look_every` seconds. A run that breaks off, by an error of the user's
@@ -200,13 +210,13 @@ class Trainer:
         log: dict[str, Any] = self._block.out_info[1]
         return {**{key: np.dtype(leaf.dtype) for key, leaf in log.items()}, "seconds": np.dtype(float)}
 
-    def solution(self, reason: str = "not stopped yet", keep: str = "last") -> Solution:
+    def solution(self, reason: str = "not stopped yet", keep: str = "last") -> Reached:
         """What has been reached: the last parameters, or those that are best on fresh points."""
         theta, losses = self.state.theta, self.record
         if keep == "best" and self.best is not None and self.best.validation_loss < losses["validation_loss"]:
             theta = jnp.asarray(self.best.theta)
             losses = self._losses(theta, float(self._moved(self.state._replace(theta=theta), self.batch).loss))
-        return Solution(
+        return self.result(
             problem=self.problem,
             model=self.model,
             theta=np.asarray(theta),

@@ -45,7 +45,7 @@ def _export(
     folder: Path, format_: str | None, grid: str, derivatives: list[str], at: list[str], path: Path | None
 ) -> Path:
     from anagram.errors import SettingError
-    from anagram.keeping.files import load
+    from anagram.solution import load
 
     kind = format_ or (FORMATS.get(path.suffix) if path is not None else "netcdf")
     if kind not in SUFFIXES:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from anagram.errors import AnagramError, FileError, SettingError
-from anagram.keeping.files import RECORD, json_text, load, prepare_folder, read_record, write_atomically
+from anagram.keeping.files import RECORD, json_text, prepare_folder, read_record, write_atomically
 from anagram.programs.loading import find_case, problem_parameters
 from anagram.programs.sweep.grid import Combination
-from anagram.solution import Solution
+from anagram.solution import Solution, load
 from anagram.solving import resume, solve
 from anagram.training.case import Case
 from anagram.training.defaults import complete

@@ -10,9 +10,9 @@ import numpy as np
 
 from anagram.showing.components import part_names, real_parts
 from anagram.showing.report.page.encode import array
-from anagram.solution import Solution
 from anagram.statement.domains import Box
 from anagram.statement.problem import Problem
+from anagram.training.reached import Reached
 
 FIELD_BYTES = 1_500_000  # of a page at most for the fields of one run
 FINEST = {1: 801, 2: 161, 3: 61}  # points along an axis at most
@@ -38,7 +38,7 @@ class Sampling:
     words: str = ""
 
 
-def field_data(solution: Solution) -> dict[str, Any]:
+def field_data(solution: Reached) -> dict[str, Any]:
     """All fields of a run as the page carries them."""
     domain, problem = solution.domain, solution.problem
     components = [name for u in solution.model.asked.unknowns for name in part_names(u.name, u.is_complex)]
@@ -102,7 +102,7 @@ def _odd(size: int) -> int:
     return size if size % 2 else size - 1
 
 
-def _by_name(solution: Solution, values: Any) -> dict[str, np.ndarray]:
+def _by_name(solution: Reached, values: Any) -> dict[str, np.ndarray]:
     return values if isinstance(values, dict) else {solution.model.asked.unknowns[0].name: values}
 
 
