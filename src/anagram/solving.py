@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -105,10 +105,10 @@ def begin(
         if folder is not None:
             kept = RunFolder(folder, checkpoint_every, source=case.source, overwrite=overwrite)
             stack.enter_context(kept)
-        trainer = _trainer(stack, case.problem, configuration, start, monitors, progress=progress)
+        run = _prepared(stack, case.problem, configuration, start, monitors, progress=progress)
         if kept is not None:
-            kept.begin(trainer.run, configuration)
-        return trainer.finish(kept)
+            kept.begin(run.trainer, configuration)
+        return run.finish(kept)
 
 
 def resume(
@@ -155,14 +155,14 @@ def resume(
         kept = stack.enter_context(RunFolder(path, checkpoint_every, source=case.source, go_on=True))
         snapshot = _last_snapshot(path)
         start = None if snapshot is None else snapshot.arrays.get(START)
-        trainer = _trainer(stack, case.problem, configuration, start, monitors, progress=progress)
-        different = check_fingerprint(fingerprint(trainer.run), record["configuration"].get("fingerprint"))
+        run = _prepared(stack, case.problem, configuration, start, monitors, progress=progress)
+        different = check_fingerprint(fingerprint(run.trainer), record["configuration"].get("fingerprint"))
         if different:
             raise FileError(f"the run in '{path}' cannot go on with this problem: {different}")
         if snapshot is not None:
-            restore(trainer.run, snapshot)
-        kept.go_on(trainer.run, {**record, "configuration": {**record["configuration"], "budget": budget.as_json()}})
-        return trainer.finish(kept)
+            restore(run.trainer, snapshot)
+        kept.go_on(run.trainer, {**record, "configuration": {**record["configuration"], "budget": budget.as_json()}})
+        return run.finish(kept)
 
 
 def read_configuration(
@@ -211,24 +211,27 @@ def warn_of_other_versions(record: dict[str, Any], what: str) -> list[str]:
     return others
 
 
+@dataclass(frozen=True)
 class _Run:
-    """A trainer with its monitors and its budget."""
+    """A trainer with its configuration and its monitors."""
 
-    def __init__(self, run: Trainer, configuration: Configuration, monitors: Sequence[Monitor]) -> None:
-        self.run, self.configuration, self.monitors = run, configuration, monitors
+    trainer: Trainer
+    configuration: Configuration
+    monitors: Sequence[Monitor]
 
-    def finish(self, kept: RunFolder | None) -> Solution:
+    def finish(self, folder: RunFolder | None) -> Solution:
         """Train, and keep what came out of it."""
-        monitors = [SpectrumWatch(), *self.monitors] if kept is not None else self.monitors
-        reached = self.run.train(self.configuration.budget, monitors, keep=self.configuration.keep, folder=kept)
+        # The folder comes last: what it writes has what other monitors add to records.
+        monitors = self.monitors if folder is None else [SpectrumWatch(), *self.monitors, folder]
+        reached = self.trainer.train(self.configuration.budget, monitors, keep=self.configuration.keep)
         solution = Solution.of(reached)
         solution.configuration = self.configuration.as_json()
-        if kept is not None:
-            solution.folder = kept.finish(self.run, solution)
+        if folder is not None:
+            solution.folder = folder.finish(self.trainer, solution)
         return solution
 
 
-def _trainer(
+def _prepared(
     stack: contextlib.ExitStack,
     problem: Problem,
     configuration: Configuration,
@@ -237,13 +240,14 @@ def _trainer(
     *,
     progress: bool,
 ) -> _Run:
-    """The trainer; the bar is there before it, because compilation takes its time."""
+    """A run that can begin; the bar is there before it, because compilation takes its time."""
     monitors = [monitors] if callable(monitors) else monitors
     if progress:
         from anagram.showing.report.progress import Progress
 
         monitors = [*monitors, stack.enter_context(Progress(problem, configuration.budget))]
-    return _Run(Trainer(problem, configuration.setting, configuration.seed, start, Solution), configuration, monitors)
+    trainer = Trainer(problem, configuration.setting, configuration.seed, start, result=Solution)
+    return _Run(trainer, configuration, monitors)
 
 
 def _last_snapshot(path: Path) -> Snapshot | None:

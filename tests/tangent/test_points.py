@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import anagram as ag
-from anagram.tangent.points import TangentPoints, choose, draw, lost, matching, spanning
+from anagram.tangent.points import choose, draw, lost, matching, spanning
+from anagram.training.tangent_points import TangentPoints
 from tolerances import assert_close
 
 

@@ -7,7 +7,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -24,18 +24,17 @@ from anagram.models.spec import spec_to_json
 from anagram.statement.arguments import parameter_names
 from anagram.statement.condition import check_finite
 from anagram.statement.problem import Problem
-from anagram.tangent.points import TangentPoints
-from anagram.training.adaptive import ADAPT_EVERY, WORSE, AdaptivePoints
+from anagram.training.adaptive import AdaptivePoints
 from anagram.training.budget import BLOCK, Budget, block_length, is_check
 from anagram.training.defaults import default_points
 from anagram.training.history import History
 from anagram.training.interrupts import Interrupts
+from anagram.training.moving import Iterate, MovingPoints
 from anagram.training.pool import Pool, RedrawnPoints, batch_of
 from anagram.training.reached import Reached
+from anagram.training.runstate import Best, RunState
 from anagram.training.setting import Setting
-
-if TYPE_CHECKING:
-    from anagram.keeping.runfolder import RunFolder
+from anagram.training.tangent_points import TangentPoints
 
 WORTH_SAYING = 10.0  # times as large as it was, and the loss on fresh points is worth a warning
 CONVERGED = 1e-8  # a run that stops by itself has converged if the loss fell by this factor, else it is stuck
@@ -51,8 +50,7 @@ class Compiled:
     block: Any  # it also says what it returns, by `out_info`
     measure: Callable[..., Any]
     moved: Callable[..., Any]
-    rows: Callable[..., Any] | None
-    candidates: Callable[..., Any] | None
+    looks: tuple[Callable[..., Any] | None, ...]  # at points that move
 
 
 def reusable_key(model: Any, method: Method, shapes: Any) -> str | None:
@@ -64,14 +62,6 @@ def reusable_key(model: Any, method: Method, shapes: Any) -> str | None:
 
 # By problem: they go with it.
 COMPILED: weakref.WeakKeyDictionary[Problem, dict[str, Compiled]] = weakref.WeakKeyDictionary()
-
-
-class Best(NamedTuple):
-    """The parameters with the least loss on fresh points, of those at checks."""
-
-    step: int
-    validation_loss: float
-    theta: np.ndarray
 
 
 class Trainer:
@@ -105,14 +95,17 @@ class Trainer:
         inside = default_points(problem, self.method, self.model.parameters)
         rules = point_rules(problem, setting.points, inside, random=self.method.fresh_points)
         self.pool = Pool(problem, rules, self.seed, BLOCK) if self.method.fresh_points else None
-        self.redrawn = RedrawnPoints(problem, {} if self.pool else rules, self.seed)
+        kinds: tuple[MovingPoints, ...] = (
+            RedrawnPoints(problem, {} if self.pool else rules, self.seed),
+            TangentPoints(self.compound, {} if self.pool else rules, self.seed),
+            AdaptivePoints(self.compound, rules),
+        )
+        self.moving = tuple(points for points in kinds if points.conditions)
         self.batch = sample(problem, rules, seed=self.seed)
         _refuse_too_large(self.method, self.model.parameters, count_rows(self.batch))
-        if self.pool is None and not self.redrawn.any:
+        if self.pool is None and not any(points.are_new for points in self.moving):
             warn_if_few(self.batch, self.model.parameters)
         self.judge = Judge(self.compound, self.batch, self.seed)
-        self.adaptive = AdaptivePoints(self.compound, rules)
-        self.chosen = TangentPoints(self.compound, {} if self.pool else rules, self.seed)
         self.history = History()
         self.best: Best | None = None
         self.seconds = 0.0
@@ -125,8 +118,8 @@ class Trainer:
         started = time.perf_counter()
         fresh, place = self._fresh()
         shapes = jax.tree.map(jnp.shape, (self.model.theta, self.batch, fresh, self.judge.data))
-        # Points that move are looked at by functions of their own, also where there are as many of them.
-        looks = (*self.adaptive.order.items(), *self.chosen.rules.items())
+        # Shapes do not say everything: rules with as many points may look at them in different ways.
+        looks = tuple(points.signature for points in self.moving)
         key = reusable_key(self.setting.model, self.method, (shapes, looks))
         known = COMPILED.setdefault(self.problem, {})
         compiled = known.get(key) if key else None
@@ -135,7 +128,8 @@ class Trainer:
             if key:
                 known[key] = compiled
         self._block, self._measure, self._moved = compiled.block, compiled.measure, compiled.moved
-        self.adaptive.rows_of, self.chosen.look = compiled.rows, compiled.candidates
+        for points, look in zip(self.moving, compiled.looks, strict=True):
+            points.look = look
         self.state = compiled.begin(self.model.theta, self.batch)
         self.compile_seconds = time.perf_counter() - started
         if not np.isfinite(self.state.loss):
@@ -152,8 +146,7 @@ class Trainer:
             block=block.lower(state, self.batch, jnp.asarray(0), fresh, jnp.asarray(place)).compile(),
             measure=jax.jit(self.judge.measure).lower(theta, *self.judge.data).compile(),
             moved=moved.lower(state, self.batch).compile(),
-            rows=self.adaptive.compile(theta),
-            candidates=self.chosen.compile(theta, self.batch),
+            looks=tuple(points.compile(theta, self.batch) for points in self.moving),
         )
 
     def _explain_start(self) -> None:
@@ -172,18 +165,17 @@ class Trainer:
         monitors: Sequence[Monitor] = (),
         look_every: float | None = None,
         keep: str = "last",
-        folder: RunFolder | None = None,
     ) -> Reached:
         """Run blocks of steps until the budget, the goal, the method or a monitor says stop.
 
         Monitors look at the run about every `look_every` seconds. A run that breaks off, by an error of the user's
-        functions or for want of memory, ends with what was reached before. The folder keeps checkpoints.
+        functions or for want of memory, ends with what was reached before.
         """
         monitors, pace = list(monitors), None
         with Interrupts() as interrupts:
             if not self.history.blocks:
                 self._look({})
-                self._tell(monitors, folder)
+                self._tell(monitors)
             reason = "interrupted" if interrupts.seen else self._reason(budget)
             while reason is None:
                 try:
@@ -192,7 +184,7 @@ class Trainer:
                     reason = self._broken_off(error)
                     break
                 pace = self.record["seconds_per_step"]
-                stop = self._tell(monitors, folder)
+                stop = self._tell(monitors)
                 reason = "interrupted" if interrupts.seen else self._reason(budget) or stop
         _warn_if_overfitted(self.history.blocks[0]["loss"], self.record)
         if keep == "last":
@@ -209,6 +201,20 @@ class Trainer:
         """The columns that steps are logged in, with the type of their values."""
         log: dict[str, Any] = self._block.out_info[1]
         return {**{key: np.dtype(leaf.dtype) for key, leaf in log.items()}, "seconds": np.dtype(float)}
+
+    def run_state(self) -> RunState:
+        """All that the run goes on from, between two blocks."""
+        points = {name: array for moving in self.moving for name, array in moving.arrays().items()}
+        return RunState(
+            self.state, self.batch, bool(self.moving), points, self.history, self.seconds, self.best, self.start
+        )
+
+    def restore(self, state: RunState) -> None:
+        """Go on from a state that a run of the same configuration gave."""
+        for moving in self.moving:
+            moving.restore(state.points)
+        self.state, self.batch, self.history = state.method, state.batch, state.history
+        self.seconds, self.best = state.seconds, state.best
 
     def solution(self, reason: str = "not stopped yet", keep: str = "last") -> Reached:
         """What has been reached: the last parameters, or those that are best on fresh points."""
@@ -235,7 +241,7 @@ class Trainer:
         why = str(error) if known else _out_of_memory(error, self.model.parameters, count_rows(self.batch))
         return f"failed: {why}; what was reached before is kept"
 
-    def _tell(self, monitors: list[Monitor], folder: RunFolder | None) -> str | None:
+    def _tell(self, monitors: list[Monitor]) -> str | None:
         """Show the last record to all monitors; one that returns True stops the run, one that fails is dropped."""
         reason = None
         for monitor in tuple(monitors):
@@ -248,20 +254,13 @@ class Trainer:
                 continue
             if isinstance(answer, bool | np.bool_) and answer:
                 reason = "stopped by a monitor"
-        if folder is not None:
-            folder.after_block(self)
         return reason
 
     def _advance(self, length: int) -> None:
         started = time.perf_counter()
         fresh, place = self._fresh()
-        length = min(
-            length,
-            BLOCK - place,
-            ADAPT_EVERY - self.history.count % ADAPT_EVERY if self.adaptive.any else BLOCK,
-            self.redrawn.steps_left(self.history.count) or BLOCK,
-            self.chosen.steps_left(self.history.count) or BLOCK,
-        )
+        until_moved = (points.steps_left(self.history.count) or BLOCK for points in self.moving)
+        length = min(length, BLOCK - place, *until_moved)
         self.state, log, taken = self._block(self.state, self.batch, jnp.asarray(length), fresh, jnp.asarray(place))
         taken = int(taken)
         elapsed = time.perf_counter() - started
@@ -269,36 +268,27 @@ class Trainer:
         self.history.extend(log, self.seconds + elapsed * np.arange(1, taken + 1) / taken)
         self.seconds += elapsed
         self.history.note_stages()
-        self._redraw()
-        self._adapt()
+        self._move_points()
         self._look({"seconds_per_step": elapsed / taken, **{k: v[-1].tolist() for k, v in log.items()}})
 
     def _fresh(self) -> tuple[Batch, int]:
         """The points drawn for the steps to come, and the place of the next step among them."""
         return ({}, 0) if self.pool is None else self.pool.at(self.history.count)
 
-    def _redraw(self) -> None:
-        """Draw or choose new points where it is time to; a sketch keeps those it has."""
-        if (self.redrawn.any or self.chosen.any) and not self.history.sketching:
-            started = time.perf_counter()
-            batch = self.redrawn.draw(self.history.count, self.batch)
-            if self.chosen.due(self.history.count):
-                batch = self.chosen.choose(self.history.count, self.method.iterate(self.state)[0], batch)
-            if batch is not self.batch:
-                self.batch = batch
-                self.state = self._moved(self.state, self.batch)
-            self.seconds += time.perf_counter() - started
-
-    def _adapt(self) -> None:
-        """Move points if the loss on fresh points says so."""
-        if not self.adaptive.any or self.history.count % ADAPT_EVERY or self.history.sketching:
+    def _move_points(self) -> None:
+        """Let points move where it is time to; a sketch keeps those it has."""
+        if not self.moving or self.history.sketching:
             return
         started = time.perf_counter()
-        theta, loss = self.method.iterate(self.state)
-        if self._measure(theta, *self.judge.data).validation_loss > WORSE * loss:
-            self.batch, moved = self.adaptive.improve(theta, self.batch)
-            if moved:
-                self.state = self._moved(self.state, self.batch)
+        for points in self.moving:
+            theta, loss = self.method.iterate(self.state)
+            at = Iterate(theta, loss, lambda theta=theta: self._measure(theta, *self.judge.data).validation_loss)
+            batch = points.after(self.history.count, at, self.batch)
+            if batch is None:
+                continue
+            self.batch = batch
+            self.state = self._moved(self.state, batch)
+            if not points.noisy:
                 self.history.moved_at = self.history.count
         self.seconds += time.perf_counter() - started
 
@@ -344,7 +334,7 @@ class Trainer:
         early, best = budget.early_stopping, self.best
         if early is not None and best is not None and self.history.count >= best.step + early:
             return f"stopped early: the loss on fresh points was lowest {self.history.count - best.step} steps ago"
-        noisy = self.pool is not None or self.redrawn.any or self.chosen.any or self.method.may_rise
+        noisy = self.pool is not None or any(p.noisy for p in self.moving) or self.method.may_rise
         waited = self.history.waited_in_vain(
             budget.patience, budget.least_progress, noisy=noisy, best_at=0 if best is None else best.step
         )
