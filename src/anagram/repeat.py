@@ -10,8 +10,8 @@ import numpy as np
 
 from anagram.errors import FileError
 from anagram.keeping import checkpoint
-from anagram.keeping.files import read_record, versions
 from anagram.keeping.records import is_whole
+from anagram.keeping.runrecord import read_record, versions
 from anagram.keeping.snapshot import START
 from anagram.solution import Solution, load
 from anagram.solving import begin, problem_of_record, read_configuration

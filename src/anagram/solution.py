@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from anagram import catalogue
-from anagram.keeping.files import read_solution, save
+from anagram.keeping.solutions import read_solution, save
 from anagram.showing import export
 from anagram.statement.problem import Problem
 from anagram.tangent import TangentSpace

@@ -13,8 +13,8 @@ from anagram import catalogue
 from anagram.compound.batch import Points
 from anagram.errors import AnagramError, FileError, RunWarning, SettingError
 from anagram.keeping import checkpoint
-from anagram.keeping.files import how_to_go_on, read_record, versions
 from anagram.keeping.runfolder import EVERY, RunFolder
+from anagram.keeping.runrecord import how_to_go_on, read_record, versions
 from anagram.keeping.snapshot import START, Snapshot, check_fingerprint, fingerprint, restore
 from anagram.methods import Method
 from anagram.solution import Solution

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -97,7 +98,7 @@ SCRIPT = """
 
 
 def in_process(tmp_path, at, name, fresh):
-    code = textwrap.dedent(SCRIPT).format(tests=os.path.dirname(__file__), at=at, signal=name, fresh=fresh)
+    code = textwrap.dedent(SCRIPT).format(tests=str(Path(__file__).parents[1]), at=at, signal=name, fresh=fresh)
     return subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
 
 

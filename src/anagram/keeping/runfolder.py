@@ -16,23 +16,18 @@ from typing import IO, Any, Protocol
 
 from anagram.errors import FileError, RunWarning, SettingError
 from anagram.keeping import checkpoint
-from anagram.keeping.files import (
-    ARRAYS,
+from anagram.keeping.atomic import json_text, prepare_folder, write_atomically
+from anagram.keeping.runrecord import (
     FORMAT,
-    METRICS,
     RECORD,
     description,
     how_to_go_on,
-    json_text,
-    prepare_folder,
     read_record,
     refuse_foreign,
-    save,
-    write_atomically,
-    write_metrics,
     write_record,
 )
 from anagram.keeping.snapshot import Resumable, fingerprint, take
+from anagram.keeping.solutions import ARRAYS, METRICS, save, write_metrics
 from anagram.models import ParametricModel
 from anagram.statement.problem import Problem
 from anagram.training.configuration import Configuration

@@ -45,7 +45,7 @@ def _draw_kernels(
 ) -> None:
     import anagram as ag
     from anagram.compound.batch import checked_seed
-    from anagram.keeping.files import file_name, prepare_folder
+    from anagram.keeping.atomic import file_name, prepare_folder
     from anagram.programs.loading import find_case
     from anagram.showing.report.kernels import KINDS, inner_condition, kernel_figure, what_is_shown
     from anagram.tangent.space import with_boundary_weight

@@ -49,8 +49,8 @@ def repeat(
 def _case(folder: Path, trust: bool) -> Case | None:
     """The problem of a file in the folder, if the user trusts it; None for the catalogue's."""
     from anagram.errors import SettingError
-    from anagram.keeping.files import read_record
     from anagram.keeping.runfolder import PROBLEM
+    from anagram.keeping.runrecord import read_record
     from anagram.programs.loading import case_again
 
     origin: Any = read_record(folder).get("origin")

@@ -133,7 +133,7 @@ def plan_run(
 ) -> Planned:
     """A new run, with everything checked that can be checked beforehand."""
     import anagram as ag
-    from anagram.keeping.files import prepare_folder
+    from anagram.keeping.atomic import prepare_folder
     from anagram.programs.loading import find_case, problem_parameters
     from anagram.training.defaults import complete
 
@@ -155,7 +155,7 @@ def plan_run(
 def plan_resume(target: str | None, folder: Path, fixed: list[str], limits: dict[str, Any]) -> Planned:
     """A run to go on with."""
     import anagram as ag
-    from anagram.keeping.files import read_record
+    from anagram.keeping.runrecord import read_record
     from anagram.programs.loading import case_again
     from anagram.solving import problem_of_record
     from anagram.training.case import case_of
@@ -191,7 +191,7 @@ def carry_out(
     quiet: bool,
 ) -> Solution:
     """Run, estimate, write pictures."""
-    from anagram.keeping.files import json_text, write_atomically
+    from anagram.keeping.atomic import json_text, write_atomically
 
     monitors, close = _loggers(logs, planned)
     Interrupts.last_words.append(lambda: _last_words(planned))
@@ -214,7 +214,7 @@ def carry_out(
 
 def _last_words(planned: Planned) -> None:
     """What is said when a second Ctrl-C ends the program at once."""
-    from anagram.keeping.files import RECORD
+    from anagram.keeping.runrecord import RECORD
 
     if (planned.folder / RECORD).exists():
         err.print(f"Stopped at once; the last checkpoint stands. Go on with:  {escape(planned.command)}")
@@ -250,7 +250,7 @@ def _check_logs(names: list[str]) -> None:
 
 def _check_json_path(path: Path | None) -> None:
     from anagram.errors import FileError, SettingError
-    from anagram.keeping.files import refuse_unwritable
+    from anagram.keeping.atomic import refuse_unwritable
 
     if path is not None:
         try:
@@ -280,7 +280,7 @@ def _estimate(solution: Solution) -> dict[str, Any]:
 
 def new_folder(name: str) -> Path:
     """A folder that no other run has, also when several start in the same second."""
-    from anagram.keeping.files import file_name, prepare_folder
+    from anagram.keeping.atomic import file_name, prepare_folder
 
     base = prepare_folder("runs") / f"{file_name(name)}-{time.strftime('%Y%m%d-%H%M%S')}"
     candidate, count = base, 1

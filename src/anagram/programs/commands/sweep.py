@@ -128,7 +128,7 @@ def _interrupted(outcome: Outcome) -> bool:
 
 
 def _write_report(study: Study, outcomes: list[Outcome], where: Path) -> None:
-    from anagram.keeping.files import json_text, write_atomically
+    from anagram.keeping.atomic import json_text, write_atomically
     from anagram.programs.sweep.report import convergence_figure, markdown, study_figure
 
     record = [

@@ -21,7 +21,7 @@ from anagram.compound import Compound
 from anagram.compound.batch import Batch, sample
 from anagram.environment import has_accelerator
 from anagram.errors import FileError, PointsWarning
-from anagram.keeping.files import write_atomically
+from anagram.keeping.atomic import write_atomically
 from anagram.methods import Method
 from anagram.models import ParametricModel
 from anagram.programs.reproduce.evaluation import WITHOUT_HALF, Evaluation, Measured

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from anagram.errors import AnagramError, FileError, SettingError
-from anagram.keeping.files import RECORD, json_text, prepare_folder, read_record, write_atomically
+from anagram.keeping.atomic import json_text, prepare_folder, write_atomically
+from anagram.keeping.runrecord import RECORD, read_record
 from anagram.programs.loading import find_case, problem_parameters
 from anagram.programs.sweep.grid import Combination
 from anagram.solution import Solution, load

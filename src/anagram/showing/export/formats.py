@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anagram.errors import FileError, MissingError, ProblemError
-from anagram.keeping.files import refuse_unwritable, write_atomically
+from anagram.keeping.atomic import refuse_unwritable, write_atomically
 from anagram.showing.components import WRITTEN, part_names, real_parts
 from anagram.showing.export.grid import TensorGrid, make_grid
 from anagram.showing.export.values import GridEvaluator, GridValues, Operators, grid_values

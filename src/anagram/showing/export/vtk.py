@@ -13,7 +13,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from anagram.errors import FileError, ProblemError
-from anagram.keeping.files import prepare_folder, write_atomically
+from anagram.keeping.atomic import prepare_folder, write_atomically
 from anagram.showing.components import WRITTEN, real_parts
 from anagram.showing.export.formats import At, named_file, real_names, writable
 from anagram.showing.export.grid import TensorGrid, make_grid

@@ -15,7 +15,8 @@ from string import Template
 from typing import Any
 
 from anagram.errors import FileError
-from anagram.keeping.files import found_nowhere, prepare_folder, read_solution, write_atomically
+from anagram.keeping.atomic import prepare_folder, write_atomically
+from anagram.keeping.solutions import found_nowhere, read_solution
 from anagram.showing.report.page.data import run_data
 from anagram.showing.report.page.encode import json_html, number, number_html, script_json
 from anagram.showing.report.page.runs import Run, Source, model_text, read_runs

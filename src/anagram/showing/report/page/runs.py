@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from anagram.errors import AnagramError, FileError
-from anagram.keeping.files import read_record, save
+from anagram.keeping.runrecord import read_record
+from anagram.keeping.solutions import save
 from anagram.training.reached import Reached
 
 Source = Reached | str | Path
