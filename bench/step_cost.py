@@ -22,7 +22,7 @@ import numpy as np
 import anagram as ag
 from anagram.compound.batch import unweighted
 from anagram.methods.search import full_grid, refined_grid
-from anagram.training.trainer import run_block
+from anagram.training.blocks import run_block
 
 NAMES = ("laplace-2d", "heat", "laplace-5d", "allen-cahn")
 

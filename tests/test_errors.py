@@ -22,8 +22,9 @@ PAGE = ROOT / "docs" / "errors.md"
 ERRORS = {"ProblemError", "SettingError", "FileError", "MissingError"}
 HOLE = "…"
 HEADER = ["message", "cause", "cure"]
-# The functions of trainer.py that return why a run stops, and the variable that holds it.
-GIVING_REASONS = {"_reason", "_without_progress", "_broken_off", "_out_of_memory"}
+# The functions that return why a run stops, and the variable that holds it.
+GIVING_REASONS = {"_reason", "_without_progress", "_broken_off", "out_of_memory"}
+GIVING_REASONS_IN = {"training/trainer.py", "training/memory.py"}
 REASON = "reason"
 NOWHERE = ast.Module([], [])  # a scope without variables
 # Messages without words of their own, by file and expression, with the reason why they need no row.
@@ -40,7 +41,7 @@ PASSED_ON = {
     ): "an error of a setting with its combination before it",
     (
         "training/trainer.py",
-        "_out_of_memory(error, self.model.parameters, count_rows(self.batch))",
+        "out_of_memory(error, self.model.parameters, count_rows(self.batch))",
     ): "that function returns the texts, which are looked at there",
 }
 
@@ -131,7 +132,7 @@ def messages_of_code() -> list[Message]:
     for path in sorted(SOURCE.rglob("*.py")):
         file, tree = path.relative_to(SOURCE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
         found += said(file, tree)
-        if file == "training/trainer.py":
+        if file in GIVING_REASONS_IN:
             found += reasons(file, tree)
     return found
 

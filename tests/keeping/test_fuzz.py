@@ -225,7 +225,7 @@ def goes_on(problem, setting, snapshot, what):
 )
 def test_states_that_cannot_be(state, setting, tmp_path, monkeypatch):
     """Checkpoints with a right checksum over anything: they pass the reader, and `restore` has to look."""
-    monkeypatch.setattr("anagram.training.trainer.WORSE", 0.0)  # cells move whenever they may
+    monkeypatch.setattr("anagram.training.adaptive.WORSE", 0.0)  # cells move whenever they may
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         problem = state()

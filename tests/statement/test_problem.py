@@ -228,3 +228,26 @@ def test_the_data_a_nonlinear_evolution_begins_with_counts_more():
         initial=ag.Condition(lambda u: u, on=SQUARE.face(t=0), weight=0.5),
     )
     assert [given.weight(key) for key in given.conditions] == [3.0, 0.5]
+
+
+# -- stated once ---------------------------------------------------------------------------------------
+def test_a_problem_does_not_change_once_it_is_stated():
+    problem = ag.Problem(LINE, c=ag.Condition(lambda u: u))
+    for name in ("name", "setting", "origin", "conditions"):
+        with pytest.raises(AttributeError, match=rf"restated\({name}="):
+            setattr(problem, name, None)
+    with pytest.raises(TypeError):
+        problem.origin["catalogue"] = "heat"
+
+
+def test_a_restated_problem_is_another_one():
+    problem = ag.Problem(LINE, c=ag.Condition(lambda u: u, weight=2.0), d=ag.Condition(lambda u: u.d("x")), name="line")
+    setting = ag.Setting(steps=3)
+    other = problem.restated(name="other", weights={"c": 5.0}, setting=setting, origin={"file": "line.py"})
+    assert (problem.name, problem.weight("c"), problem.setting, dict(problem.origin)) == ("line", 2.0, None, {})
+    assert (other.name, other.weight("c"), other.weight("d")) == ("other", 5.0, 1.0)
+    assert other.setting is setting
+    assert dict(other.origin) == {"file": "line.py"}
+    assert other.conditions["c"].operator is problem.conditions["c"].operator
+    # A condition may be called like anything that `restated` takes.
+    assert "origin" in ag.Problem(LINE, origin=ag.Condition(lambda u: u)).conditions

@@ -55,7 +55,7 @@ def test_a_run_in_pieces_is_the_whole_run(method, tmp_path):
 
 @pytest.mark.parametrize("rule", list(MOVING))
 def test_points_that_move_are_where_they_were(rule, tmp_path, monkeypatch):
-    monkeypatch.setattr("anagram.training.trainer.WORSE", 0.0)  # cells move whenever they may
+    monkeypatch.setattr("anagram.training.adaptive.WORSE", 0.0)  # cells move whenever they may
     monkeypatch.setattr("anagram.training.adaptive.GAIN", 1.0)
     problem, options = front(), {"model": ag.MLP(6), "points": {"equation": MOVING[rule], "initial": 20, "walls": 20}}
     options["options"] = {"sketch": 0}

@@ -16,7 +16,6 @@ import numpy as np
 from anagram.compound import Compound
 from anagram.compound.batch import Batch, checked_seed, count_rows, point_rules, sample, warn_if_few
 from anagram.compound.judge import Judge, Measured
-from anagram.environment import gigabytes, physical_memory
 from anagram.errors import AnagramError, PointsWarning, ProblemError, RunWarning, SettingError
 from anagram.methods import Method
 from anagram.models import ModelSpec, ParametricModel, count_parameters
@@ -25,12 +24,14 @@ from anagram.statement.arguments import parameter_names
 from anagram.statement.condition import check_finite
 from anagram.statement.problem import Problem
 from anagram.training.adaptive import AdaptivePoints
+from anagram.training.blocks import run_block
 from anagram.training.budget import BLOCK, Budget, block_length, is_check
 from anagram.training.defaults import default_points
 from anagram.training.history import History
 from anagram.training.interrupts import Interrupts
+from anagram.training.memory import out_of_memory, refuse_too_large
 from anagram.training.moving import Iterate, MovingPoints
-from anagram.training.pool import Pool, RedrawnPoints, batch_of
+from anagram.training.pool import Pool, RedrawnPoints
 from anagram.training.reached import Reached
 from anagram.training.runstate import Best, RunState
 from anagram.training.setting import Setting
@@ -81,7 +82,7 @@ class Trainer:
         self.result = result
         self.problem, self.setting, self.seed = problem, setting, checked_seed(seed)
         self.method = setting.make_method()
-        _refuse_too_large(self.method, count_parameters(setting.model, problem.asked), 0)
+        refuse_too_large(self.method, count_parameters(setting.model, problem.asked), 0)
         self.model = ParametricModel(problem.asked, setting.model, self.seed)
         self.start: np.ndarray | None = None
         if isinstance(start, Reached):
@@ -102,7 +103,7 @@ class Trainer:
         )
         self.moving = tuple(points for points in kinds if points.conditions)
         self.batch = sample(problem, rules, seed=self.seed)
-        _refuse_too_large(self.method, self.model.parameters, count_rows(self.batch))
+        refuse_too_large(self.method, self.model.parameters, count_rows(self.batch))
         if self.pool is None and not any(points.are_new for points in self.moving):
             warn_if_few(self.batch, self.model.parameters)
         self.judge = Judge(self.compound, self.batch, self.seed)
@@ -112,7 +113,7 @@ class Trainer:
         try:
             self._compile()
         except (MemoryError, jax.errors.JaxRuntimeError) as error:
-            raise SettingError(_out_of_memory(error, self.model.parameters, count_rows(self.batch))) from error
+            raise SettingError(out_of_memory(error, self.model.parameters, count_rows(self.batch))) from error
 
     def _compile(self) -> None:
         started = time.perf_counter()
@@ -238,7 +239,7 @@ class Trainer:
             except (MemoryError, jax.errors.JaxRuntimeError):
                 self.history.blocks.append({**self.record, "step": self.history.count, "seconds": self.seconds})
         known = isinstance(error, AnagramError)
-        why = str(error) if known else _out_of_memory(error, self.model.parameters, count_rows(self.batch))
+        why = str(error) if known else out_of_memory(error, self.model.parameters, count_rows(self.batch))
         return f"failed: {why}; what was reached before is kept"
 
     def _tell(self, monitors: list[Monitor]) -> str | None:
@@ -366,43 +367,6 @@ class Trainer:
         }
 
 
-def run_block(
-    method: Method, compound: Compound, state: Any, batch: Batch, count: Any, pool: Batch | None = None, place: Any = 0
-) -> tuple[Any, dict[str, Any], Any]:
-    """At most `count` steps as one compiled loop; a failed or stuck step ends it. Returns state, log, steps taken.
-
-    Each step takes its own points out of a pool, from a place on, for the conditions that are in it.
-    """
-    template = jax.eval_shape(lambda s: method.step(compound, s, batch)[1], state)
-    log = jax.tree.map(lambda leaf: jnp.zeros((BLOCK, *leaf.shape), leaf.dtype), template)
-
-    def goes_on(carry: Any) -> Any:
-        taken, _, _, halted = carry
-        return (taken < count) & ~halted
-
-    def body(carry: Any) -> Any:
-        taken, state, log, _ = carry
-        state, info = method.step(compound, state, batch_of(batch, pool or {}, place + taken))
-        log = jax.tree.map(lambda column, value: column.at[taken].set(value), log, info)
-        return taken + 1, state, log, info["failed"] | info["stuck"]
-
-    taken, state, log, _ = jax.lax.while_loop(goes_on, body, (jnp.asarray(0), state, log, jnp.asarray(False)))
-    return state, log, taken
-
-
-def _refuse_too_large(method: Method, parameters: int | None, rows: int) -> None:
-    """The matrices of a step must fit into memory; say so before any of them is allocated."""
-    there = physical_memory()
-    if parameters is None or there is None or method.memory(parameters, rows) <= there:
-        return
-    needed = method.memory(parameters, rows)
-    fewer = " or fewer points" if method.memory(parameters, 0) <= there else ""
-    raise SettingError(
-        f"a model with {parameters} parameters needs matrices of about {gigabytes(needed)} GB, this machine has "
-        f"{gigabytes(there)}: take a smaller model{fewer}"
-    )
-
-
 def _warn_if_overfitted(first: float, record: dict[str, Any]) -> None:
     loss, fresh = record["loss"], record["validation_loss"]
     if fresh > 30 * loss and fresh > 1e-8 * first:
@@ -428,18 +392,6 @@ def _wants_run(monitor: Monitor) -> bool:
     """Whether a monitor takes the run beside the record."""
     names = parameter_names(monitor)
     return names is not None and len(names) > 1
-
-
-def _out_of_memory(error: Exception, parameters: int, rows: int) -> str:
-    """What to say when the machine could not do it."""
-    text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in text or "emory" in text:
-        size = 8 * parameters * rows / 2**30
-        return (
-            f"out of memory; J alone, {rows} rows by {parameters} parameters, takes {size:.2g} GB: use fewer points or "
-            "a smaller model"
-        )
-    return f"the machine gave up: {text}"
 
 
 def _known(value: Any) -> float | None:
