@@ -118,7 +118,7 @@ def read_solution(
             f"the run in '{path}' went on after this solution of step {taken} was saved, and has not ended: "
             f"{how_to_go_on(path, record)}"
         )
-        warnings.warn(message, RunWarning, stacklevel=2)
+        warnings.warn(message, RunWarning, stacklevel=3)
     return Reached(problem, parametric, theta, history, summary, record.get("configuration"))
 
 
