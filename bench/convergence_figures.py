@@ -19,6 +19,7 @@ from anagram import spectrum
 from anagram.compound import gram_of
 from anagram.showing.report.figures import BLUE, GREEN, GREY, ORANGE, STYLE
 from anagram.training import budget
+from anagram.training.adaptive import AdaptivePoints
 from anagram.training.trainer import Trainer
 
 GRID = {"visible": True, "which": "major", "color": "0.9", "lw": 0.6}
@@ -183,7 +184,8 @@ def cells(out):
         warnings.simplefilter("ignore")
         trainer = Trainer(problem, setting, 0)
         solution = trainer.train(budget.Budget(220))
-    mesh = trainer.adaptive.meshes["equation"][0]
+    cells = next(points for points in trainer.moving if isinstance(points, AdaptivePoints))
+    mesh = cells.meshes["equation"][0]
     low, high = mesh.low[mesh.leaves], mesh.high[mesh.leaves]
     place = lambda corner: np.stack([corner[:, 0], 2 * corner[:, 1] - 1], axis=1)  # noqa: E731
     low, high = place(low), place(high)

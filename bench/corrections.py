@@ -40,7 +40,7 @@ def main() -> None:
     for name in args.problems:
         problem = catalogue.problem(name, paper=True)
         model = ag.MLP(*catalogue.ENTRIES[name].paper.model.widths, init="glorot", scale=0)
-        parameters = ag.ParametricModel(problem.asked, model).parameters
+        parameters = ag.ParametricModel(problem.sought, model).parameters
         for rows in (PAPER_ROWS[name], parameters // 2):
             for corrections in args.corrections:
                 method = ag.Anagram(CUTOFF, search="paper", corrections=corrections, empirical=rows, rows="paper")

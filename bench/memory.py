@@ -20,7 +20,7 @@ def main():
     parser.add_argument("--rows", type=int, default=200_000)
     rows = parser.parse_args().rows
     problem = ag.catalogue.problem("allen-cahn")
-    model = ag.ParametricModel(problem.asked, ag.MLP(20, 20, 20), 0)
+    model = ag.ParametricModel(problem.sought, ag.MLP(20, 20, 20), 0)
     batch = ag.sample(problem, {"equation": ag.Uniform(rows - 4000), "initial": ag.Grid(2000), "walls": ag.Grid(1000)})
     compound = ag.Compound(problem, model)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

@@ -54,7 +54,7 @@ def main() -> None:
         problem = catalogue.problem(name)
         paper = catalogue.ENTRIES[name].paper.model
         model = ag.MLP(*paper.widths, activation=paper.activation)
-        parameters = ag.ParametricModel(problem.asked, model).parameters
+        parameters = ag.ParametricModel(problem.sought, model).parameters
         for way in args.ways:
             runs = [
                 ag.solve(

@@ -22,7 +22,7 @@ import numpy as np
 import anagram as ag
 from anagram.compound.batch import unweighted
 from anagram.methods.search import full_grid, refined_grid
-from anagram.training.trainer import run_block
+from anagram.training.blocks import run_block
 
 NAMES = ("laplace-2d", "heat", "laplace-5d", "allen-cahn")
 
@@ -65,7 +65,7 @@ def transcription(compound, batch, cutoff, relative):
 def measure(name, steps):
     problem = ag.catalogue.problem(name, paper=True)
     setting = problem.setting
-    model = ag.ParametricModel(problem.asked, setting.model, 0)
+    model = ag.ParametricModel(problem.sought, setting.model, 0)
     compound, batch = ag.Compound(problem, model), ag.sample(problem, setting.points)
     plain = transcription(compound, batch, setting.options["cutoff"], setting.options["relative"])
     blocks, states = {}, {}
@@ -92,7 +92,7 @@ def measure(name, steps):
 def agreement(name, steps):
     """How often the search with fewer losses takes the same length as the whole grid, along a run."""
     problem = ag.catalogue.problem(name, paper=True)
-    model = ag.ParametricModel(problem.asked, problem.setting.model, 0)
+    model = ag.ParametricModel(problem.sought, problem.setting.model, 0)
     compound, batch = ag.Compound(problem, model), ag.sample(problem, problem.setting.points)
     method = problem.setting.make_method()
 

@@ -22,22 +22,26 @@ PAGE = ROOT / "docs" / "errors.md"
 ERRORS = {"ProblemError", "SettingError", "FileError", "MissingError"}
 HOLE = "…"
 HEADER = ["message", "cause", "cure"]
-# The functions of trainer.py that return why a run stops, and the variable that holds it.
-GIVING_REASONS = {"_reason", "_without_progress", "_broken_off", "_out_of_memory"}
+# The functions that return why a run stops, and the variable that holds it.
+GIVING_REASONS = {"_reason", "_without_progress", "_broken_off", "out_of_memory"}
+GIVING_REASONS_IN = {"training/trainer.py", "training/memory.py"}
 REASON = "reason"
 NOWHERE = ast.Module([], [])  # a scope without variables
 # Messages without words of their own, by file and expression, with the reason why they need no row.
 PASSED_ON = {
-    ("checkpoint.py", "'; '.join(damaged.values())"): "what is wrong with each checkpoint: read_file says it",
+    ("keeping/checkpoint.py", "'; '.join(damaged.values())"): "what is wrong with each checkpoint: read_file says it",
     (
-        "probe.py",
+        "statement/probe.py",
         "message if message.startswith(what) else f'{what}: {message}'",
     ): "an error of an operator with the name of its condition before it",
-    ("report/page/runs.py", "unreadable[0]"): "the error that load or read_record raised",
-    ("sweep/runner.py", "f'{combination.label}: {error}'"): "an error of a setting with its combination before it",
+    ("showing/report/page/runs.py", "unreadable[0]"): "the error that load or read_record raised",
     (
-        "trainer.py",
-        "_out_of_memory(error, self.model.parameters, count_rows(self.batch))",
+        "programs/sweep/runner.py",
+        "f'{combination.label}: {error}'",
+    ): "an error of a setting with its combination before it",
+    (
+        "training/trainer.py",
+        "out_of_memory(error, self.model.parameters, count_rows(self.batch))",
     ): "that function returns the texts, which are looked at there",
 }
 
@@ -128,7 +132,7 @@ def messages_of_code() -> list[Message]:
     for path in sorted(SOURCE.rglob("*.py")):
         file, tree = path.relative_to(SOURCE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
         found += said(file, tree)
-        if file == "trainer.py":
+        if file in GIVING_REASONS_IN:
             found += reasons(file, tree)
     return found
 
@@ -257,7 +261,8 @@ def test_messages_are_found_however_they_are_written():
 
 
 def test_reasons_are_found():
-    found = {message.text for message in messages_of_code() if message.place.startswith("src/anagram/trainer.py")}
+    place = "src/anagram/training/trainer.py"
+    found = {message.text for message in messages_of_code() if message.place.startswith(place)}
     assert found >= {"interrupted", "stopped by a monitor", "time used up", "stagnant: no progress in … steps"}
 
 

@@ -55,7 +55,7 @@ def test_no_points_and_columns_of_points():
 def test_many_points_are_evaluated_in_chunks(quick_solution, monkeypatch):
     x = np.random.default_rng(0).uniform(size=(1000, 2))
     whole = quick_solution(x)
-    monkeypatch.setattr("anagram.solution.CHUNK", 300)
+    monkeypatch.setattr("anagram.training.reached.CHUNK", 300)
     assert_close(quick_solution(x), whole)
 
 

@@ -20,11 +20,10 @@ from anagram.errors import (  # noqa: E402
     RunWarning,
     SettingError,
 )
-from anagram.keeping.files import load  # noqa: E402
 from anagram.methods import Amstramgram, Anagram, Auto, Spring  # noqa: E402
 from anagram.models import MLP, Fourier, ParametricModel, Polynomial  # noqa: E402
 from anagram.repeat import repeat  # noqa: E402
-from anagram.solution import Solution  # noqa: E402
+from anagram.solution import Solution, load  # noqa: E402
 from anagram.solving import resume, solve  # noqa: E402
 from anagram.statement.condition import Condition  # noqa: E402
 from anagram.statement.domains import (  # noqa: E402

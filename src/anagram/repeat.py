@@ -10,12 +10,13 @@ import numpy as np
 
 from anagram.errors import FileError
 from anagram.keeping import checkpoint
-from anagram.keeping.files import load, read_record, versions
 from anagram.keeping.records import is_whole
+from anagram.keeping.runrecord import read_record, versions
 from anagram.keeping.snapshot import START
-from anagram.solution import Solution
+from anagram.solution import Solution, load
 from anagram.solving import begin, problem_of_record, read_configuration
 from anagram.statement.problem import Problem
+from anagram.training.case import Case, case_of
 from anagram.training.configuration import Configuration
 
 
@@ -44,7 +45,7 @@ class Comparison:
 
 def repeat(
     folder: str | Path,
-    problem: Problem | None = None,
+    problem: Problem | Case | None = None,
     out: str | Path | None = None,
     *,
     model: Any = None,
@@ -68,12 +69,12 @@ def repeat(
     configuration = steps_of(read_configuration(path, record, model, method, points), record, path)
     if record.get("model") != record["configuration"]["model"]:
         raise FileError(f"the record in '{path}' is damaged: its solution is not of the model of its configuration")
-    problem = problem or problem_of_record(path, record)
-    before = load(path, problem=problem, model=model)
+    case = case_of(problem or problem_of_record(path, record))
+    before = load(path, problem=case.problem, model=model)
     start = None
     if checkpoint.exists(path):
         start = checkpoint.read(path)[0].arrays.get(START)
-    again = begin(problem, configuration, start, folder=out, progress=progress)
+    again = begin(case, configuration, start, folder=out, progress=progress)
     return again, compare(before, again, record)
 
 

@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from anagram.compound import Compound
-from anagram.errors import ProblemError
-from anagram.models import ParametricModel
-from anagram.statement.arguments import broadcast_columns, call_by_name
-from anagram.statement.condition import source_rows
-from anagram.statement.domains import Box
-from anagram.statement.fields import Field
+from anagram import catalogue
+from anagram.keeping.solutions import read_solution, save
+from anagram.showing import export
 from anagram.statement.problem import Problem
-from anagram.training.history import History
-
-if TYPE_CHECKING:
-    from anagram.tangent import TangentSpace
-    from anagram.tangent.estimate import ErrorEstimate
-
-CHUNK = 65_536  # points evaluated at once
+from anagram.tangent import TangentSpace
+from anagram.tangent.estimate import ErrorEstimate, estimate_error, warn_if_unreliable
+from anagram.training.reached import Reached
 
 
-class Solution:
+class Solution(Reached):
     """u_θ at the end of a run.
 
     Call it like the function it is: ``solution(t=0.5, x=0.25)``, ``solution(0.5, 0.25)``, on arrays that
@@ -36,69 +27,16 @@ class Solution:
     ``solution["v"]`` is one of them as a function.
     """
 
-    def __init__(
-        self,
-        problem: Problem | None,
-        model: ParametricModel,
-        theta: np.ndarray,
-        history: History,
-        summary: dict[str, Any],
-        configuration: dict[str, Any] | None = None,
-    ) -> None:
-        self.problem = problem
-        self.model = model
-        self.theta = theta
-        self.history = history
-        self.summary = summary
-        self.configuration = configuration
-        self.folder: Path | None = None  # where it was saved, if it was
-
-    # -- what is known about it -----------------------------------------------------------------------
-    @property
-    def domain(self) -> Box:
-        """Where it is defined."""
-        return self.model.asked.domain
-
-    def stated_problem(self) -> Problem:
-        """The problem it solves; an error if it was loaded without one."""
-        if self.problem is None:
-            raise ProblemError("this solution was loaded without its problem: pass load(..., problem=problem)")
-        return self.problem
-
-    @property
-    def loss(self) -> float:
-        """ℓ on the training points."""
-        return self.summary["loss"]
-
-    @property
-    def validation_loss(self) -> float:
-        """ℓ on fresh points."""
-        return self.summary["validation_loss"]
-
-    @property
-    def l2_error(self) -> float | None:
-        """Root mean square error against the known solution, or None."""
-        return self.summary["l2_error"]
-
-    @property
-    def relative_l2_error(self) -> float | None:
-        """The same divided by the root mean square of the solution."""
-        return self.summary["relative_l2_error"]
-
-    @property
-    def stopped_because(self) -> str:
-        """Why the run ended."""
-        return self.summary["stopped_because"]
-
-    @property
-    def failed(self) -> bool:
-        """Whether the run ended because numbers were not finite."""
-        return self.stopped_because.startswith("failed")
-
-    @property
-    def coefficients(self) -> dict[str, float]:
-        """The learned coefficients."""
-        return self.model.coefficients(jnp.asarray(self.theta))
+    @classmethod
+    def of(cls, reached: Reached) -> Solution:
+        """What was reached, as a solution."""
+        if isinstance(reached, cls):
+            return reached
+        solution = cls(
+            reached.problem, reached.model, reached.theta, reached.history, reached.summary, reached.configuration
+        )
+        solution.folder = reached.folder
+        return solution
 
     # -- what is estimated ----------------------------------------------------------------------------
     @property
@@ -107,8 +45,6 @@ class Solution:
 
         See `estimate_error` for what it rests on.
         """
-        from anagram.tangent.estimate import warn_if_unreliable
-
         warn_if_unreliable(self._estimate)
         return self._estimate.value
 
@@ -118,15 +54,13 @@ class Solution:
 
         A warning says when it is not to be relied on.
         """
-        from anagram.tangent.estimate import warn_if_unreliable
-
         warn_if_unreliable(self._estimate)
         direction = jnp.asarray(self._estimate.direction)
 
         def at(theta: jax.Array, point: jax.Array) -> list[jax.Array]:
             def values(t: jax.Array) -> list[jax.Array]:
                 fields = self.model.quantities(t, self.domain.frame)
-                return [fields[u.name].at(point) for u in self.model.asked.unknowns]
+                return [fields[u.name].at(point) for u in self.model.sought.unknowns]
 
             return jax.jvp(values, (theta,), (direction,))[1]
 
@@ -135,109 +69,21 @@ class Solution:
 
     def estimate_error(self, points: int | None = None, seed: int = 0) -> ErrorEstimate:
         """The estimate with all it rests on, on fresh points; see `anagram.tangent.estimate`."""
-        from anagram.tangent.estimate import estimate_error
-
-        return estimate_error(self, points, seed)
+        count = self.summary.get("points") if points is None else points
+        return estimate_error(self.stated_problem(), self.model, self.theta, count, seed)
 
     @functools.cached_property
     def _estimate(self) -> ErrorEstimate:
         return self.estimate_error()
 
+    @property
+    def noted_estimate(self) -> Mapping[str, Any]:
+        computed = vars(self).get("_estimate")
+        return super().noted_estimate or ({} if computed is None else vars(computed))
+
     def tangent_space(self, points: Any = None, **options: Any) -> TangentSpace:
         """The tangent space at these parameters: kernels and Green's function."""
-        from anagram.tangent import TangentSpace
-
         return TangentSpace(self.stated_problem(), self.model, self.theta, points, **options)
-
-    # -- values ---------------------------------------------------------------------------------------
-    def __call__(self, *coordinates: Any, **named: Any) -> Any:
-        """The unknown at points; a dictionary by name if there are several."""
-        return self._named(self._unknowns, coordinates, named)
-
-    def _named(self, compiled: Callable[..., Any], coordinates: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """Values of all unknowns at points; those of a single one alone."""
-        x, shape = self._points(coordinates, named)
-        names = [u.name for u in self.model.asked.unknowns]
-        values = self._chunks(compiled, x)
-        shaped = {n: v.reshape(shape) for n, v in zip(names, values, strict=True)}
-        return shaped[names[0]] if len(names) == 1 else shaped
-
-    def __getitem__(self, unknown: str) -> Callable[..., np.ndarray]:
-        """One unknown as a function: ``solution["v"](x=0.5)``."""
-        names = [u.name for u in self.model.asked.unknowns]
-        if unknown not in names:
-            raise ProblemError(f"there is no unknown '{unknown}'; there are {', '.join(names)}")
-        return lambda *coordinates, **named: self.evaluate(lambda **all: all[unknown], *coordinates, **named)
-
-    def evaluate(self, operator: Callable[..., Any], *coordinates: Any, **named: Any) -> Any:
-        """An operator applied to the solution, at points: ``solution.evaluate(lambda u: u.d("x"), t=0.5, x=0.1)``.
-
-        An operator that returns several fields gives a tuple of arrays.
-        """
-        if not callable(operator):
-            raise ProblemError(f"an operator is a function of fields, as in lambda u: u.d('x'), not {operator!r}")
-        x, shape = self._points(coordinates, named)
-        values = self._chunks(self._compiled(lambda fields: call_by_name(operator, fields, "the operator")), x)
-        arrays = [v.reshape(shape) for v in values]
-        return arrays[0] if len(arrays) == 1 else tuple(arrays)
-
-    def residual(self, condition: str, x: np.ndarray) -> np.ndarray:
-        """|D(u_θ) − f| of a condition at points (n, d) of its region (Euclidean norm over components)."""
-        x = np.asarray(x, dtype=float)
-        problem = self.stated_problem()
-        if condition not in problem.conditions:
-            known = ", ".join(problem.conditions)
-            raise ProblemError(f"there is no condition '{condition}'; there are {known}")
-        stated, region = problem.conditions[condition], problem.region(condition)
-        compound, normal = Compound(problem, self.model), region.normal_at(x)
-
-        def rows_at(theta: jax.Array, point: jax.Array, direction: jax.Array) -> jax.Array:
-            return compound.operator_rows(condition, theta, point, None if normal is None else direction)
-
-        directions = jnp.asarray(x if normal is None else normal)
-        rows = jax.jit(jax.vmap(rows_at, (None, 0, 0)))(jnp.asarray(self.theta), jnp.asarray(x), directions)
-        source = source_rows(
-            stated.equals,
-            region,
-            x,
-            problem.components[condition],
-            f"condition '{condition}'",
-        )
-        return np.linalg.norm(np.asarray(rows) - source, axis=1)
-
-    @functools.cached_property
-    def _unknowns(self) -> Callable[..., list[jax.Array]]:
-        names = [u.name for u in self.model.asked.unknowns]
-        return self._compiled(lambda fields: tuple(fields[name] for name in names))
-
-    def _compiled(self, operator: Callable[[dict[str, Field]], Any]) -> Callable[..., list[jax.Array]]:
-        def at(theta: jax.Array, point: jax.Array) -> list[jax.Array]:
-            result = operator(self.model.quantities(theta, self.domain.frame))
-            fields = result if isinstance(result, tuple | list) else (result,)
-            return [field.at(point) for field in fields]
-
-        return jax.jit(jax.vmap(at, (None, 0)))
-
-    def _chunks(self, compiled: Callable[..., list[jax.Array]], x: np.ndarray) -> list[np.ndarray]:
-        theta = jnp.asarray(self.theta)
-        # At least one chunk, so that no points give arrays of no values.
-        chunks = [compiled(theta, jnp.asarray(x[i : i + CHUNK])) for i in range(0, max(1, len(x)), CHUNK)]
-        return [np.concatenate([np.asarray(c[k]) for c in chunks]) for k in range(len(chunks[0]))]
-
-    def _points(self, coordinates: tuple[Any, ...], named: dict[str, Any]) -> tuple[np.ndarray, tuple[int, ...]]:
-        axes = self.domain.axes
-        if len(coordinates) == 1 and not named and np.ndim(coordinates[0]) >= (1 if len(axes) > 1 else 2):
-            x = np.asarray(coordinates[0], dtype=float)
-            if x.shape[-1] != len(axes):
-                raise ProblemError(
-                    f"an array of points needs {len(axes)} columns ({', '.join(axes)}), it has {x.shape[-1]}"
-                )
-            return x.reshape(-1, len(axes)), x.shape[:-1]
-        given = dict(zip(axes, coordinates, strict=False)) | named
-        if len(coordinates) + len(named) != len(axes) or set(given) != set(axes):
-            raise ProblemError(f"a point needs exactly the coordinates {', '.join(axes)}")
-        columns = broadcast_columns(given, axes)
-        return np.stack([c.ravel() for c in columns], axis=1), columns[0].shape
 
     # -- pictures and files ---------------------------------------------------------------------------
     def plot(self, path: str | Path | None = None) -> Any:
@@ -255,47 +101,38 @@ class Solution:
     # -- elsewhere ------------------------------------------------------------------------------------
     def to_numpy(self, grid: Any, operators: Any = None, *, at: Any = None) -> dict[str, Any]:
         """Coordinates by axis and values by name on a tensor grid; see `anagram.showing.export.grid_values`."""
-        from anagram.showing.export import to_numpy
-
-        return to_numpy(self, grid, operators, at=at)
+        return export.to_numpy(self, grid, operators, at=at)
 
     def to_xarray(self, grid: Any, operators: Any = None, *, at: Any = None) -> Any:
         """An `xarray.Dataset` on a tensor grid (extra ``xarray``)."""
-        from anagram.showing.export import to_xarray
-
-        return to_xarray(self, grid, operators, at=at)
+        return export.to_xarray(self, grid, operators, at=at)
 
     def to_netcdf(self, path: str | Path, grid: Any, operators: Any = None, *, at: Any = None) -> Path:
         """Write a NetCDF file (extra ``netcdf``)."""
-        from anagram.showing.export import to_netcdf
-
-        return to_netcdf(self, path, grid, operators, at=at)
+        return export.to_netcdf(self, path, grid, operators, at=at)
 
     def to_vtk(
         self, path: str | Path, grid: Any, operators: Any = None, *, at: Any = None, time: str | None = "t"
     ) -> Path:
         """Write a file for ParaView, or a series of them over time; returns the one to open."""
-        from anagram.showing.export import to_vtk
-
-        return to_vtk(self, path, grid, operators, at=at, time=time)
+        return export.to_vtk(self, path, grid, operators, at=at, time=time)
 
     def as_function(self, *, with_parameters: bool = False) -> Any:
         """The solution as a pure function of JAX, or the pair of a function of (θ, coordinates...) and θ."""
-        from anagram.showing.export import as_function
-
-        return as_function(self, with_parameters=with_parameters)
+        return export.as_function(self, with_parameters=with_parameters)
 
     def save(self, folder: str | Path) -> Path:
         """Write ``solution.safetensors``, ``run.json`` and ``metrics.jsonl`` into a folder, for `anagram.load`."""
-        from anagram.keeping.files import save
-
         return save(self, folder)
 
-    def __repr__(self) -> str:
-        error = "" if self.l2_error is None else f", l2 error {self.l2_error:.2e}"
-        # Losses that were not finite are null in files.
-        loss, fresh = ("unknown" if v is None else f"{v:.2e}" for v in (self.loss, self.validation_loss))
-        return (
-            f"Solution({self.summary['problem']}: {self.summary['steps']} steps, loss {loss}, "
-            f"validation loss {fresh}{error}; {self.stopped_because})"
-        )
+
+def load(folder: str | Path, problem: Problem | None = None, model: Any = None) -> Solution:
+    """Read a solution that `Solution.save` or the command line wrote.
+
+    Args:
+        folder: the folder of the run.
+        problem: the problem it solves, needed for residuals and errors only; problems of the catalogue
+            are found by name.
+        model: the module the parameters belong to, needed only if it was not made by a recipe of this package.
+    """
+    return Solution.of(read_solution(folder, problem, model, find=catalogue.find))

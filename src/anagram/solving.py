@@ -5,20 +5,22 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from anagram import catalogue
 from anagram.compound.batch import Points
 from anagram.errors import AnagramError, FileError, RunWarning, SettingError
 from anagram.keeping import checkpoint
-from anagram.keeping.files import how_to_go_on, problem_of_catalogue, read_record, versions
 from anagram.keeping.runfolder import EVERY, RunFolder
+from anagram.keeping.runrecord import how_to_go_on, read_record, versions
 from anagram.keeping.snapshot import START, Snapshot, check_fingerprint, fingerprint, restore
 from anagram.methods import Method
 from anagram.solution import Solution
 from anagram.statement.problem import Problem
 from anagram.training.budget import Budget
+from anagram.training.case import Case, case_of
 from anagram.training.configuration import Configuration, configuration_from_json
 from anagram.training.defaults import complete
 from anagram.training.interrupts import Interrupts
@@ -28,7 +30,7 @@ from anagram.training.watch import SpectrumWatch
 
 
 def solve(
-    problem: Problem,
+    problem: Problem | Case,
     model: Any = None,
     method: str | Method | None = None,
     *,
@@ -51,7 +53,7 @@ def solve(
     """Solve a problem by training a model with a method.
 
     Args:
-        problem: the conditions to satisfy.
+        problem: the conditions to satisfy; or a case, which has a setting of its own.
         model: `MLP(...)`, `Fourier(...)`, `Polynomial(...)`, an equinox module, or these by unknown.
         method: a name (see `anagram.methods.METHODS`) or a method object.
         points: rules or a number of points, see `anagram.compound.batch.sample`.
@@ -71,23 +73,22 @@ def solve(
             ``solution()``); one that returns True stops the run.
         options: options of the method when it is given by name.
 
-    What is left out comes from ``problem.setting`` or from defaults. Ctrl-C stops after the current block
+    What is left out comes from the setting of the problem or from defaults. Ctrl-C stops after the current block
     and returns what was reached. A run with a folder goes on with `resume`, to the same numbers.
     """
     if start is not None:
         if model is not None:
             raise SettingError("give either model= or start=: a run that goes on has the model of its start")
         model = start.model.spec
-    setting = _complete(problem, model, method, points, steps, options, continued=start is not None)
+    case = case_of(problem)
+    setting = _complete(case, model, method, points, steps, options, continued=start is not None)
     budget = Budget(setting.steps or 0, seconds, tol, patience, early_stopping=early_stopping)
     configuration = Configuration(setting, budget, seed, keep)
-    return begin(
-        problem, configuration, start, folder, checkpoint_every, monitors, overwrite=overwrite, progress=progress
-    )
+    return begin(case, configuration, start, folder, checkpoint_every, monitors, overwrite=overwrite, progress=progress)
 
 
 def begin(
-    problem: Problem,
+    case: Case,
     configuration: Configuration,
     start: Any = None,
     folder: str | Path | None = None,
@@ -100,16 +101,19 @@ def begin(
     """A run of a configuration from its beginning."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(Interrupts())  # compilation takes its time, and cannot be interrupted
-        kept = None if folder is None else stack.enter_context(RunFolder(folder, checkpoint_every, overwrite=overwrite))
-        trainer = _trainer(stack, problem, configuration, start, monitors, progress=progress)
+        kept = None
+        if folder is not None:
+            kept = RunFolder(folder, checkpoint_every, source=case.source, overwrite=overwrite)
+            stack.enter_context(kept)
+        run = _prepared(stack, case.problem, configuration, start, monitors, progress=progress)
         if kept is not None:
-            kept.begin(trainer.run, configuration)
-        return trainer.finish(kept)
+            kept.begin(run.trainer, configuration)
+        return run.finish(kept)
 
 
 def resume(
     folder: str | Path,
-    problem: Problem | None = None,
+    problem: Problem | Case | None = None,
     *,
     steps: int | None = None,
     seconds: float | None = None,
@@ -144,21 +148,21 @@ def resume(
     given = {"steps": steps, "seconds": seconds, "tol": tol}
     budget = replace(configuration.budget, **{k: v for k, v in given.items() if v is not None})
     configuration = replace(configuration, budget=budget)
-    problem = problem or problem_of_record(path, record)
+    case = case_of(problem or problem_of_record(path, record))
     warn_of_other_versions(record, f"the run in '{path}' goes on")
     with contextlib.ExitStack() as stack:
         stack.enter_context(Interrupts())
-        kept = stack.enter_context(RunFolder(path, checkpoint_every, go_on=True))
+        kept = stack.enter_context(RunFolder(path, checkpoint_every, source=case.source, go_on=True))
         snapshot = _last_snapshot(path)
         start = None if snapshot is None else snapshot.arrays.get(START)
-        trainer = _trainer(stack, problem, configuration, start, monitors, progress=progress)
-        different = check_fingerprint(fingerprint(trainer.run), record["configuration"].get("fingerprint"))
+        run = _prepared(stack, case.problem, configuration, start, monitors, progress=progress)
+        different = check_fingerprint(fingerprint(run.trainer), record["configuration"].get("fingerprint"))
         if different:
             raise FileError(f"the run in '{path}' cannot go on with this problem: {different}")
         if snapshot is not None:
-            restore(trainer.run, snapshot)
-        kept.go_on(trainer.run, {**record, "configuration": {**record["configuration"], "budget": budget.as_json()}})
-        return trainer.finish(kept)
+            restore(run.trainer, snapshot)
+        kept.go_on(run.trainer, {**record, "configuration": {**record["configuration"], "budget": budget.as_json()}})
+        return run.finish(kept)
 
 
 def read_configuration(
@@ -181,7 +185,7 @@ def problem_of_record(path: Path, record: dict[str, Any]) -> Problem:
     origin = record.get("origin")
     origin = origin if isinstance(origin, dict) else {}
     try:
-        problem = problem_of_catalogue(origin)
+        problem = catalogue.find(origin)
     except AnagramError as error:
         raise FileError(f"the problem of the run in '{path}' cannot be stated: {error}") from error
     except (TypeError, ValueError, AttributeError) as error:
@@ -207,23 +211,27 @@ def warn_of_other_versions(record: dict[str, Any], what: str) -> list[str]:
     return others
 
 
+@dataclass(frozen=True)
 class _Run:
-    """A trainer with its monitors and its budget."""
+    """A trainer with its configuration and its monitors."""
 
-    def __init__(self, run: Trainer, configuration: Configuration, monitors: Sequence[Monitor]) -> None:
-        self.run, self.configuration, self.monitors = run, configuration, monitors
+    trainer: Trainer
+    configuration: Configuration
+    monitors: Sequence[Monitor]
 
-    def finish(self, kept: RunFolder | None) -> Solution:
+    def finish(self, folder: RunFolder | None) -> Solution:
         """Train, and keep what came out of it."""
-        monitors = [SpectrumWatch(), *self.monitors] if kept is not None else self.monitors
-        solution = self.run.train(self.configuration.budget, monitors, keep=self.configuration.keep, folder=kept)
+        # The folder comes last: what it writes has what other monitors add to records.
+        monitors = self.monitors if folder is None else [SpectrumWatch(), *self.monitors, folder]
+        reached = self.trainer.train(self.configuration.budget, monitors, keep=self.configuration.keep)
+        solution = Solution.of(reached)
         solution.configuration = self.configuration.as_json()
-        if kept is not None:
-            solution.folder = kept.finish(self.run, solution)
+        if folder is not None:
+            solution.folder = folder.finish(self.trainer, solution)
         return solution
 
 
-def _trainer(
+def _prepared(
     stack: contextlib.ExitStack,
     problem: Problem,
     configuration: Configuration,
@@ -232,13 +240,14 @@ def _trainer(
     *,
     progress: bool,
 ) -> _Run:
-    """The trainer; the bar is there before it, because compilation takes its time."""
+    """A run that can begin; the bar is there before it, because compilation takes its time."""
     monitors = [monitors] if callable(monitors) else monitors
     if progress:
         from anagram.showing.report.progress import Progress
 
         monitors = [*monitors, stack.enter_context(Progress(problem, configuration.budget))]
-    return _Run(Trainer(problem, configuration.setting, configuration.seed, start), configuration, monitors)
+    trainer = Trainer(problem, configuration.setting, configuration.seed, start, result=Solution)
+    return _Run(trainer, configuration, monitors)
 
 
 def _last_snapshot(path: Path) -> Snapshot | None:
@@ -254,20 +263,12 @@ def _last_snapshot(path: Path) -> Snapshot | None:
     return snapshot
 
 
-def _complete(
-    problem: Problem, model: Any, method: Any, points: Any, steps: Any, options: Any, continued: bool
-) -> Setting:
-    if not isinstance(problem, Problem):
-        raise SettingError(
-            f"solve needs a Problem, not {type(problem).__name__}; those of the catalogue: catalogue.problem(name)"
-        )
-    setting = problem.setting or Setting()
-    if method is not None:
-        setting = setting.with_method(method)
+def _complete(case: Case, model: Any, method: Any, points: Any, steps: Any, options: Any, continued: bool) -> Setting:
+    setting = case.setting if method is None else case.setting.with_method(method)
     if continued and setting.method == "auto":
         # There is a solution to begin with, and nowhere else to go.
         options = {"sketch": 0, "restarts": 0, **(options or {})}
     if options:
         setting = replace(setting, options={**setting.options, **options})
     given = {"model": model, "points": points, "steps": steps}
-    return complete(replace(setting, **{k: v for k, v in given.items() if v is not None}), problem)
+    return complete(replace(setting, **{k: v for k, v in given.items() if v is not None}), case.problem)

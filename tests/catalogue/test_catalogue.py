@@ -20,7 +20,7 @@ PAPER = {  # parameters, points inside, rows, steps
 @pytest.mark.parametrize("name", ag.catalogue.names())
 def test_the_papers_settings(name):
     problem = ag.catalogue.problem(name, paper=True)
-    model = ag.ParametricModel(problem.asked, problem.setting.model, 0)
+    model = ag.ParametricModel(problem.sought, problem.setting.model, 0)
     batch = ag.sample(problem, problem.setting.points)
     rows = sum(len(b.x) for b in batch.values())
     assert (model.parameters, len(batch["equation"].x), rows, problem.setting.steps) == PAPER[name]

@@ -18,7 +18,7 @@ PROBLEM = ag.Problem(
     unknowns={"u": float, "v": float, "psi": complex},
     coefficients={"k": 0.5},
 )
-MODEL = ag.ParametricModel(PROBLEM.asked, ag.MLP(7, 5), 1)
+MODEL = ag.ParametricModel(PROBLEM.sought, ag.MLP(7, 5), 1)
 BATCH = ag.sample(
     PROBLEM, {"equation": ag.GaussLegendre(4), "wave": ag.Uniform(11), "flux": 9, "start": ag.Grid(6)}, seed=2
 )
@@ -46,7 +46,7 @@ def test_the_loss_is_the_papers():
 
 def test_equal_weights_give_the_mean_square():
     problem = ag.Problem(BOX, c=ag.Condition(lambda u: u, equals=2.0))
-    model = ag.ParametricModel(problem.asked, ag.MLP(4), 0)
+    model = ag.ParametricModel(problem.sought, ag.MLP(4), 0)
     batch = ag.sample(problem, ag.Grid(5))
     values = jax.vmap(lambda x: model.values(model.theta, x)[0])(batch["c"].x)
     assert_close(ag.Compound(problem, model).loss(model.theta, batch), np.mean((values - 2) ** 2) / 2)

@@ -39,7 +39,7 @@ def energy_of_the_tangent_space(compound, theta, batch):
 
 
 def hessian(problem, spec, points):
-    model = ag.ParametricModel(problem.asked, spec, 0)
+    model = ag.ParametricModel(problem.sought, spec, 0)
     compound, batch = Compound(problem, model), ag.sample(problem, points)
     theta = model.theta + 0.3
     energy = energy_of_the_tangent_space(compound, theta, batch)
@@ -87,7 +87,7 @@ def test_a_linear_operator_has_none():
 
 
 def orders(problem):
-    compound = Compound(problem, ag.ParametricModel(problem.asked, ag.MLP(2), 0))
+    compound = Compound(problem, ag.ParametricModel(problem.sought, ag.MLP(2), 0))
     return {key: max(map(sum, powers)) for key, powers in SecondVariation(compound).powers.items()}
 
 

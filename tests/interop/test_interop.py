@@ -15,7 +15,6 @@ import pytest
 import scipy.optimize
 
 import anagram as ag
-from anagram.compound.batch import count_rows
 from anagram.interop import function
 from anagram.interop.function import FunctionMap
 from anagram.methods import METHODS, make_method
@@ -243,7 +242,7 @@ def test_a_compound_model_takes_the_same_way_as_a_plain_function():
         equation=ag.Condition(lambda u: u.d("x") + u**2),
         start=ag.Condition(lambda u: u, on=line.face(x=0), equals=1.0, weight=3.0),
     )
-    model = ag.ParametricModel(problem.asked, ag.MLP(5), 0)
+    model = ag.ParametricModel(problem.sought, ag.MLP(5), 0)
     compound, batch = ag.Compound(problem, model), ag.sample(problem, ag.Grid(20))
     method = ag.Anagram()
     state = jax.jit(lambda theta: method.init(compound, theta, batch))(model.theta)
@@ -263,7 +262,7 @@ def test_features_of_a_function(jac, chunk, monkeypatch):
     function_map = FunctionMap(lambda y: peaks(y, data), guess, jac)
     theta, batch = function_map.theta, function_map.batch
     residual, features = jax.jit(function_map.features)(theta, batch)
-    assert count_rows(batch) == residual.size == 200
+    assert function_map.count_rows(batch) == residual.size == 200
     assert_close(features, dense_features(function_map, theta, batch))
     assert_close(residual, jax.jit(function_map.residual)(theta, batch))
 
@@ -521,7 +520,7 @@ def test_optimistix_is_imported_only_when_used(monkeypatch):
 
 
 def test_the_example_of_the_documentation():
-    page = (Path(__file__).parents[1] / "docs" / "interop.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "interop.md").read_text(encoding="utf-8")
     names = {}
     blocks = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     for block in blocks:

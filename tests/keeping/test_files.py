@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import anagram as ag
-from anagram.keeping.files import json_text, write_atomically
+from anagram.keeping.atomic import json_text, write_atomically
 from tolerances import assert_close
 
 

@@ -19,8 +19,8 @@ import anagram as ag
 from anagram.keeping import checkpoint
 from anagram.keeping.snapshot import Snapshot, restore, take
 from anagram.keeping.untrusted import read_json
+from anagram.programs.page import write_page
 from anagram.showing.export import to_npz
-from anagram.showing.report.page import write_page
 from anagram.training.budget import Budget
 from anagram.training.setting import Setting
 from anagram.training.trainer import Trainer
@@ -225,7 +225,7 @@ def goes_on(problem, setting, snapshot, what):
 )
 def test_states_that_cannot_be(state, setting, tmp_path, monkeypatch):
     """Checkpoints with a right checksum over anything: they pass the reader, and `restore` has to look."""
-    monkeypatch.setattr("anagram.training.trainer.WORSE", 0.0)  # cells move whenever they may
+    monkeypatch.setattr("anagram.training.adaptive.WORSE", 0.0)  # cells move whenever they may
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         problem = state()

@@ -18,11 +18,11 @@ import pytest
 
 import anagram as ag
 from anagram.keeping import checkpoint
-from anagram.keeping.files import write_atomically
+from anagram.keeping.atomic import write_atomically
 from anagram.keeping.snapshot import restore, take
 from anagram.keeping.untrusted import read_json
+from anagram.programs.page import write_page
 from anagram.showing.export import to_npz
-from anagram.showing.report.page import write_page
 from anagram.training.budget import Budget
 from anagram.training.setting import Setting
 from anagram.training.trainer import Trainer
@@ -237,7 +237,7 @@ def large(number):
 def test_sizes_are_checked_before_memory_is_taken(run, tmp_path):
     asked = [case for number in (10**9, 10**12, 10**30, 10**400) for case in large(number)]
     asked += [("model", {"kind": "MLP", "widths": [1] * 100_000}), ("seed", 10**30), ("seed", 2**63)]
-    script = textwrap.dedent(HUGE).format(tests=str(Path(__file__).parent))
+    script = textwrap.dedent(HUGE).format(tests=str(Path(__file__).parents[1]))
     done = subprocess.run(
         [sys.executable, "-c", script],
         cwd=tmp_path,

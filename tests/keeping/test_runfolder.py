@@ -1,12 +1,12 @@
 """What can go wrong on the way: the run goes on or says what it kept, and the last good state is on disk."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
 import textwrap
 import warnings
+from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -14,7 +14,7 @@ import pytest
 
 import anagram as ag
 from anagram.keeping import checkpoint
-from anagram.keeping.files import prepare_folder
+from anagram.keeping.atomic import prepare_folder
 from anagram.keeping.runfolder import RunFolder
 from problems import LINE, parabola
 
@@ -90,7 +90,7 @@ FULL_DISK = """
 
 
 def test_a_full_disk_is_waited_for(tmp_path):
-    code = textwrap.dedent(FULL_DISK).format(tests=os.path.dirname(__file__))
+    code = textwrap.dedent(FULL_DISK).format(tests=str(Path(__file__).parents[1]))
     result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     assert result.stdout.split() == ["12", "run"]
@@ -218,7 +218,7 @@ def test_the_spectrum_is_watched(tmp_path):
     spectra = [(b["step"], b["spectrum"]) for b in solution.history.blocks if "spectrum" in b]
     step, first = spectra[0]
     assert step == 0
-    model = ag.ParametricModel(problem.asked, ag.MLP(5), 0)
+    model = ag.ParametricModel(problem.sought, ag.MLP(5), 0)
     batch = ag.sample(problem, ag.Grid(20))
     jacobian = ag.Compound(problem, model).features(model.theta, batch)[1]
     np.testing.assert_allclose(first, np.linalg.svd(jacobian, compute_uv=False), rtol=1e-9, atol=1e-12 * first[0])

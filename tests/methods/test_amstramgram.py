@@ -24,7 +24,7 @@ def poisson():
 
 
 def prepared(problem, spec, method, points, seed=0):
-    model = ag.ParametricModel(problem.asked, spec, seed)
+    model = ag.ParametricModel(problem.sought, spec, seed)
     compound, batch = ag.Compound(problem, model), ag.sample(problem, points)
     state = jax.jit(lambda t: method.init(compound, t, batch))(model.theta)
     return compound, batch, state, jax.jit(lambda s: method.step(compound, s, batch))

@@ -22,7 +22,7 @@ def poisson():
 
 
 def first_step(problem, spec, method, points=ag.Grid(12)):
-    model = ag.ParametricModel(problem.asked, spec, 0)
+    model = ag.ParametricModel(problem.sought, spec, 0)
     compound = ag.Compound(problem, model)
     batch = ag.sample(problem, points)
     state = jax.jit(lambda t: method.init(compound, t, batch))(model.theta)
@@ -90,7 +90,7 @@ def test_the_elbow_is_a_cutoff_like_any_other(factorisation):
 @pytest.mark.parametrize("cutoff", [1e-3, "elbow"])
 def test_the_loss_never_rises(cutoff):
     problem = ag.catalogue.problem("allen-cahn")
-    model = ag.ParametricModel(problem.asked, ag.MLP(8, 8), 0)
+    model = ag.ParametricModel(problem.sought, ag.MLP(8, 8), 0)
     compound, batch = ag.Compound(problem, model), ag.sample(problem, ag.Grid(12))
     method = ag.Anagram(cutoff)
     state = method.init(compound, model.theta, batch)
@@ -125,7 +125,7 @@ def test_the_search_without_zero_takes_the_best_length_even_uphill():
 def test_nan_leaves_the_state_as_it_was():
     line = ag.Box(x=(0, 1))
     problem = ag.Problem(line, c=ag.Condition(lambda u: np.log(u)))
-    model = ag.ParametricModel(problem.asked, ag.Polynomial(2), 0)
+    model = ag.ParametricModel(problem.sought, ag.Polynomial(2), 0)
     compound, batch = ag.Compound(problem, model), ag.sample(problem, ag.Grid(9))
     method = ag.Anagram()
     state = method.init(compound, model.theta, batch)  # log 0

@@ -10,6 +10,7 @@ from anagram.methods import Auto, auto
 from anagram.methods.acceleration import accelerated
 from anagram.methods.auto import SKETCH_ROWS
 from anagram.methods.edge import Trial, find_edge
+from anagram.training.trainer import COMPILED
 from oracles import damped_step, predicted_reduction
 from tolerances import assert_close
 
@@ -104,7 +105,7 @@ def test_hopeless_and_unbounded_searches_end():
 
 def one_step(method, points=ag.Grid(10)):
     problem = ag.catalogue.problem("heat")
-    model = ag.ParametricModel(problem.asked, ag.MLP(8), 0)
+    model = ag.ParametricModel(problem.sought, ag.MLP(8), 0)
     compound, batch = ag.Compound(problem, model), ag.sample(problem, points)
     before = jax.jit(lambda t: method.init(compound, t, batch))(model.theta)
     after, info = jax.jit(lambda s: method.step(compound, s, batch))(before)
@@ -143,7 +144,7 @@ def test_acceleration_is_the_second_order_term():
 @pytest.mark.parametrize("most", [0.0, 1e-9, 1e9])
 def test_acceleration_is_used_where_it_is_small(most):
     problem = ag.catalogue.problem("heat")
-    model = ag.ParametricModel(problem.asked, ag.MLP(8), 0)
+    model = ag.ParametricModel(problem.sought, ag.MLP(8), 0)
     compound, batch = ag.Compound(problem, model), ag.sample(problem, ag.Grid(10))
     residual, features = compound.features(model.theta, batch)
     damped = spectrum.svd(residual, features).at(0.1)
@@ -204,7 +205,7 @@ def test_a_sketch_that_is_done_does_not_start_again():
 def test_the_sketch_looks_at_few_points_and_is_judged_on_all():
     """It lowers the loss on a thinned batch; the answer is the best iterate on the whole one."""
     problem = ag.catalogue.problem("heat")
-    model = ag.ParametricModel(problem.asked, ag.MLP(8), 0)
+    model = ag.ParametricModel(problem.sought, ag.MLP(8), 0)
     compound, batch = ag.Compound(problem, model), ag.sample(problem, ag.Grid(20))
     thin = compound.thinned(batch, round(SKETCH_ROWS * model.parameters))
     assert count_rows(thin) < count_rows(batch) / 2
@@ -236,7 +237,7 @@ def test_an_end_that_leads_nowhere_goes_back_to_its_camp(monkeypatch):
     monkeypatch.setattr(auto, "SOLVED_ROUGHLY", 0.0)
     plain = run().history.steps
     monkeypatch.setattr(auto, "SOLVED_ROUGHLY", 1e-2)
-    problem.compiled.clear()
+    COMPILED.pop(problem)
     tried = run()
     steps = tried.history.steps
     assert 2 in steps["stage"]
@@ -255,7 +256,7 @@ def test_an_end_that_leads_nowhere_goes_back_to_its_camp(monkeypatch):
     assert anew.history.moved_at == ends
     assert anew.loss <= anew.history.steps["loss"].min() * (1 + 1e-12)
     again = anew.history.steps["loss"][ends]
-    model = ag.ParametricModel(problem.asked, ag.MLP(16), 0)
+    model = ag.ParametricModel(problem.sought, ag.MLP(16), 0)
     batch = ag.sample(problem, problem.setting.points)
     larger = ag.Compound(problem, model).loss(auto.STRETCH * model.theta, batch)
     assert again < larger < 10 * again
@@ -270,7 +271,7 @@ def test_a_sketch_that_is_not_finite_is_given_up():
         start=ag.Condition(lambda u: u, on=line.face(x=0), equals=0.05),
     )
     network = ag.MLP(40)
-    model = ag.ParametricModel(problem.asked, network, 0)
+    model = ag.ParametricModel(problem.sought, network, 0)
     compound, batch = ag.Compound(problem, model), ag.sample(problem, ag.Grid(30))
     assert np.isfinite(compound.loss(model.theta, batch))
     assert not np.isfinite(compound.loss(compound.rough(model.theta), batch))

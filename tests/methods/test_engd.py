@@ -24,7 +24,7 @@ def poisson(weight=1.0):
 
 
 def prepared(problem, spec, points, seed=0):
-    model = ag.ParametricModel(problem.asked, spec, seed)
+    model = ag.ParametricModel(problem.sought, spec, seed)
     return Compound(problem, model), model.theta, ag.sample(problem, points)
 
 

@@ -19,7 +19,7 @@ DECAY = ag.Problem(
 
 
 def walk(method, steps):
-    model = ag.ParametricModel(DECAY.asked, ag.MLP(5), 0)
+    model = ag.ParametricModel(DECAY.sought, ag.MLP(5), 0)
     compound, batch = Compound(DECAY, model), ag.sample(DECAY, ag.Grid(12))
     state = method.init(compound, model.theta, batch)
     step = jax.jit(lambda s: method.step(compound, s, batch))
@@ -97,7 +97,7 @@ def test_a_loss_that_wavers_is_not_stagnant():
 
 def test_nan_leaves_the_state_as_it_was():
     line = ag.Problem(LINE, c=ag.Condition(lambda u: np.log(u)))
-    model = ag.ParametricModel(line.asked, ag.Polynomial(2), 0)
+    model = ag.ParametricModel(line.sought, ag.Polynomial(2), 0)
     compound, batch = Compound(line, model), ag.sample(line, ag.Grid(9))
     for method in (GradientDescent(), Adam(), Lbfgs(), AdamLbfgs()):
         state = method.init(compound, model.theta, batch)

@@ -29,7 +29,7 @@ def poisson(dimension, **more):
 def walk(method, steps, model=ag.MLP(8), same_points=False):
     """Steps on a small problem, each with points of its own: states, infos and the (r, J) that each step saw."""
     problem = poisson(2)
-    model = ag.ParametricModel(problem.asked, model, 0)
+    model = ag.ParametricModel(problem.sought, model, 0)
     compound = ag.Compound(problem, model)
     batches = [ag.sample(problem, ag.Uniform(12), seed=0 if same_points else k) for k in range(steps)]
     states, infos, seen = [method.init(compound, model.theta, batches[0])], [], []
@@ -128,7 +128,7 @@ def test_a_valley_above_the_present_loss_is_passed_over():
 def at_the_solution(method):
     """A linear problem, solved: no step lowers the loss any more, but for rounding."""
     problem = ag.Problem(LINE, fit=ag.Condition(lambda u: u, equals=1.0))
-    model = ag.ParametricModel(problem.asked, ag.Polynomial(2), 0)
+    model = ag.ParametricModel(problem.sought, ag.Polynomial(2), 0)
     compound = ag.Compound(problem, model)
     batch = ag.sample(problem, ag.Uniform(2))
     state = method.init(compound, jnp.array([1.0, 0.0, 0.0]), batch)
@@ -149,7 +149,7 @@ def test_one_step_in_vain_drops_the_momentum_and_no_more():
 
 def test_nan_leaves_the_state_as_it_was():
     problem = ag.Problem(LINE, c=ag.Condition(lambda u: np.log(u)))
-    model = ag.ParametricModel(problem.asked, ag.Polynomial(2), 0)
+    model = ag.ParametricModel(problem.sought, ag.Polynomial(2), 0)
     compound, batch = ag.Compound(problem, model), ag.sample(problem, ag.Uniform(9))
     for method in (Spring(), Spring(step_length=0.1)):
         state = method.init(compound, model.theta, batch)._replace(momentum=jnp.ones(3))  # log 0

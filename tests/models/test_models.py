@@ -38,7 +38,7 @@ def test_the_papers_parameter_counts():
     ]:
         box = ag.Box(**{f"x{k}": (0, 1) for k in range(domain)})
         problem = ag.Problem(box, c=ag.Condition(lambda u: u))
-        assert ag.ParametricModel(problem.asked, ag.MLP(*widths), 0).parameters == count
+        assert ag.ParametricModel(problem.sought, ag.MLP(*widths), 0).parameters == count
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_initialisations_have_their_spread(init, spread, bias):
 
 
 def test_seeds_choose_the_network():
-    a, b, c = (ag.ParametricModel(PROBLEM.asked, ag.MLP(8), seed).theta for seed in (0, 0, 1))
+    a, b, c = (ag.ParametricModel(PROBLEM.sought, ag.MLP(8), seed).theta for seed in (0, 0, 1))
     assert_close(a, b)
     assert np.abs(a - c).max() > 0.1
 
@@ -101,14 +101,14 @@ def test_polynomials_agree_with_numpy(basis, evaluate, degree):
 
 def test_any_equinox_module_is_a_model():
     scalar = eqx.nn.MLP(2, "scalar", 8, 1, activation=jnp.tanh, key=KEY)
-    model = ag.ParametricModel(PROBLEM.asked, scalar, 0)
+    model = ag.ParametricModel(PROBLEM.sought, scalar, 0)
     point = jnp.array([0.5, 0.1])
     assert_close(model.values(model.theta, point), scalar(point)[None])
     assert model.parameters == 2 * 8 + 8 + 8 + 1
 
 
 def test_systems_split_the_outputs_and_carry_coefficients():
-    model = ag.ParametricModel(SYSTEM.asked, ag.MLP(6), 0)
+    model = ag.ParametricModel(SYSTEM.sought, ag.MLP(6), 0)
     point = jnp.array([0.5, 0.1])
     values = model.values(model.theta, point)
     fields = model.quantities(model.theta, Frame(BOX.axes))
@@ -119,7 +119,7 @@ def test_systems_split_the_outputs_and_carry_coefficients():
 
 
 def test_one_model_for_each_unknown():
-    model = ag.ParametricModel(SYSTEM.asked, {"u": ag.Polynomial(2), "psi": ag.Fourier(1)}, 0)
+    model = ag.ParametricModel(SYSTEM.sought, {"u": ag.Polynomial(2), "psi": ag.Fourier(1)}, 0)
     assert model.parameters == 9 + 2 * 9 + 1
 
 
@@ -144,13 +144,13 @@ def test_recipes_survive_json(spec):
         (lambda: ag.Fourier(-1), "not negative"),
         (lambda: ag.Polynomial(3, "hermite"), "hermite"),
         (lambda: spec_from_json({"kind": "Transformer"}), "no model 'Transformer'"),
-        (lambda: ag.ParametricModel(PROBLEM.asked, "mlp", 0), "recipe such as MLP"),
-        (lambda: ag.ParametricModel(PROBLEM.asked, jnp.tanh, 0), "with parameters"),
-        (lambda: ag.ParametricModel(PROBLEM.asked, eqx.nn.MLP(3, 1, 8, 1, key=KEY), 0), "2 coordinates t, x"),
-        (lambda: ag.ParametricModel(PROBLEM.asked, eqx.nn.MLP(2, 2, 8, 1, key=KEY), 0), "gives 2 float64 values"),
-        (lambda: ag.ParametricModel(SYSTEM.asked, {"u": ag.MLP(3)}, 0), "exactly the names u, psi"),
+        (lambda: ag.ParametricModel(PROBLEM.sought, "mlp", 0), "recipe such as MLP"),
+        (lambda: ag.ParametricModel(PROBLEM.sought, jnp.tanh, 0), "with parameters"),
+        (lambda: ag.ParametricModel(PROBLEM.sought, eqx.nn.MLP(3, 1, 8, 1, key=KEY), 0), "2 coordinates t, x"),
+        (lambda: ag.ParametricModel(PROBLEM.sought, eqx.nn.MLP(2, 2, 8, 1, key=KEY), 0), "gives 2 float64 values"),
+        (lambda: ag.ParametricModel(SYSTEM.sought, {"u": ag.MLP(3)}, 0), "exactly the names u, psi"),
         (
-            lambda: ag.ParametricModel(PROBLEM.asked, eqx.nn.Linear(2, 1, dtype=complex, key=KEY), 0),
+            lambda: ag.ParametricModel(PROBLEM.sought, eqx.nn.Linear(2, 1, dtype=complex, key=KEY), 0),
             "complex parameters",
         ),
     ],
@@ -163,7 +163,7 @@ def test_mistakes_with_models(mistake, message):
 def test_a_rough_model_is_steep_and_bends_all_over_the_domain():
     """First-layer rows of mean square length 2, biases spread over ±2; all else stays, coefficients too."""
     for init in ("lecun", "small"):
-        model = ag.ParametricModel(SYSTEM.asked, ag.MLP(40, 7, init=init), 3)
+        model = ag.ParametricModel(SYSTEM.sought, ag.MLP(40, 7, init=init), 3)
         before, after = model._unravel(model.theta), model._unravel(model.rough(model.theta))
         weight, bias = np.asarray(after["model"].weights[0]), np.sort(after["model"].biases[0])
         assert_close(np.mean(np.sum(weight**2, axis=1)), 4.0)
@@ -176,9 +176,9 @@ def test_a_rough_model_is_steep_and_bends_all_over_the_domain():
 
 
 def test_models_that_know_no_rough_form_stay_as_they_are():
-    plain = ag.ParametricModel(PROBLEM.asked, ag.Polynomial(3), 0)
+    plain = ag.ParametricModel(PROBLEM.sought, ag.Polynomial(3), 0)
     assert_close(plain.rough(plain.theta), plain.theta)
-    mixed = ag.ParametricModel(SYSTEM.asked, {"u": ag.Polynomial(3), "psi": ag.MLP(5)}, 0)
+    mixed = ag.ParametricModel(SYSTEM.sought, {"u": ag.Polynomial(3), "psi": ag.MLP(5)}, 0)
     before, after = mixed._unravel(mixed.theta)["model"], mixed._unravel(mixed.rough(mixed.theta))["model"]
     assert_close(jax.tree.leaves(after.modules["u"])[0], jax.tree.leaves(before.modules["u"])[0])
     assert not np.allclose(after.modules["psi"].weights[0], before.modules["psi"].weights[0])

@@ -7,7 +7,7 @@ import anagram as ag
 from anagram.programs.cli import app
 from anagram.programs.commands.sweep import read_values
 from anagram.programs.sweep import Study, combinations, run_study
-from anagram.showing.report.sweep import convergence_figure, markdown, rows, study_figure
+from anagram.programs.sweep.report import convergence_figure, markdown, rows, study_figure
 from problems import FILE
 
 

@@ -31,7 +31,7 @@ def untrained(domain, *conditions, model=ag.MLP(6), **stated):
     """A solution nobody has trained: what is tested here does not depend on how good it is."""
     named = {f"c{k}": ag.Condition(operator) for k, operator in enumerate(conditions)}
     problem = ag.Problem(domain, named, **stated)
-    made = ag.ParametricModel(problem.asked, model, 3)
+    made = ag.ParametricModel(problem.sought, model, 3)
     return ag.Solution(problem, made, np.asarray(made.theta), History(), dict(SUMMARY))
 
 

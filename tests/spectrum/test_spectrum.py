@@ -185,7 +185,7 @@ def test_cholesky_says_that_it_cannot_cut():
 @pytest.fixture(scope="module")
 def compound_case():
     problem = ag.catalogue.problem("heat")
-    model = ag.ParametricModel(problem.asked, ag.MLP(9), 0)
+    model = ag.ParametricModel(problem.sought, ag.MLP(9), 0)
     return ag.Compound(problem, model, chunk_bytes=20 * 8 * model.parameters), model.theta, problem
 
 

@@ -64,7 +64,7 @@ def test_derivatives_of_every_order():
 
 def test_high_orders_through_a_network():
     model = ag.ParametricModel(
-        ag.Problem(ag.Box(x=(0, 1)), c=ag.Condition(lambda u: u)).asked, ag.MLP(6, 6, activation="gelu"), 1
+        ag.Problem(ag.Box(x=(0, 1)), c=ag.Condition(lambda u: u)).sought, ag.MLP(6, 6, activation="gelu"), 1
     )
     u = model.quantities(model.theta, Frame(("x",)))["u"]
     nested = u

@@ -26,7 +26,7 @@ def test_components_tell_vectors_and_complex_values_apart():
         unknowns={"u": float, "psi": complex},
     )
     assert problem.components == {"first": (False, True), "second": (False,)}
-    assert problem.asked.outputs == 3
+    assert problem.sought.outputs == 3
     batch = ag.sample(problem, 4)
     assert_close(batch["first"].source[0], [1.0, 0.0, 2.0])
 
@@ -79,7 +79,7 @@ def test_variable_coefficients_and_functions_of_fields():
     x = LINE.coordinate("x")
     k = LINE.field(lambda x: 1 + x**2)
     problem = ag.Problem(LINE, c=ag.Condition(lambda u: (k * u.d("x")).d("x") + np.exp(u) * x))
-    model = ag.ParametricModel(problem.asked, ag.Polynomial(3), 0)
+    model = ag.ParametricModel(problem.sought, ag.Polynomial(3), 0)
     theta = jnp.array([0.0, 0.5, 0.0, 0.0])  # u = ½(2x − 1) = x − ½
     value = ag.Compound(problem, model).operator_rows("c", theta, jnp.array([0.3]), None)
     assert_close(value, [2 * 0.3 + np.exp(-0.2) * 0.3])
@@ -228,3 +228,26 @@ def test_the_data_a_nonlinear_evolution_begins_with_counts_more():
         initial=ag.Condition(lambda u: u, on=SQUARE.face(t=0), weight=0.5),
     )
     assert [given.weight(key) for key in given.conditions] == [3.0, 0.5]
+
+
+# -- stated once ---------------------------------------------------------------------------------------
+def test_a_problem_does_not_change_once_it_is_stated():
+    problem = ag.Problem(LINE, c=ag.Condition(lambda u: u))
+    for name in ("name", "setting", "origin", "conditions"):
+        with pytest.raises(AttributeError, match=rf"restated\({name}="):
+            setattr(problem, name, None)
+    with pytest.raises(TypeError):
+        problem.origin["catalogue"] = "heat"
+
+
+def test_a_restated_problem_is_another_one():
+    problem = ag.Problem(LINE, c=ag.Condition(lambda u: u, weight=2.0), d=ag.Condition(lambda u: u.d("x")), name="line")
+    setting = ag.Setting(steps=3)
+    other = problem.restated(name="other", weights={"c": 5.0}, setting=setting, origin={"file": "line.py"})
+    assert (problem.name, problem.weight("c"), problem.setting, dict(problem.origin)) == ("line", 2.0, None, {})
+    assert (other.name, other.weight("c"), other.weight("d")) == ("other", 5.0, 1.0)
+    assert other.setting is setting
+    assert dict(other.origin) == {"file": "line.py"}
+    assert other.conditions["c"].operator is problem.conditions["c"].operator
+    # A condition may be called like anything that `restated` takes.
+    assert "origin" in ag.Problem(LINE, origin=ag.Condition(lambda u: u)).conditions

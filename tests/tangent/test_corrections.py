@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import anagram as ag
+from anagram.spectrum.metric import Metric, corrected_inverse
 from anagram.tangent import TangentSpace, corrections, spanning_points
-from anagram.tangent.corrections import Metric, corrected_inverse
 from tolerances import assert_close
 
 
@@ -16,7 +16,7 @@ def space(square):
         equation=ag.Condition(lambda u: ag.laplacian(u), equals=lambda x, y: x * y),
         walls=ag.Condition(lambda u: u, on=square.boundary(), weight=2.0),
     )
-    model = ag.ParametricModel(problem.asked, ag.MLP(4), 0)
+    model = ag.ParametricModel(problem.sought, ag.MLP(4), 0)
     return TangentSpace(problem, model, points=ag.GaussLegendre(20), cutoff=1e-8)
 
 
@@ -69,7 +69,7 @@ def test_nothing_is_orthogonal_for_a_linear_operator_without_source(square):
             equation=ag.Condition(lambda u: ag.laplacian(u), equals=source),
             walls=ag.Condition(lambda u: u, on=square.boundary(), equals=source),
         )
-        model = ag.ParametricModel(problem.asked, ag.MLP(3), 1)
+        model = ag.ParametricModel(problem.sought, ag.MLP(3), 1)
         space = TangentSpace(problem, model, points=ag.GaussLegendre(16), cutoff=1e-12)
         found = corrections(space, ag.sample(problem, ag.Uniform(20)))
         orthogonal[source] = np.linalg.norm(found.orthogonal) / np.linalg.norm(found.gradient)

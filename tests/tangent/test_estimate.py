@@ -25,7 +25,7 @@ def test_the_error_of_a_linear_model_on_a_linear_problem_is_exact():
         ends=ag.Condition(lambda u: u, on=ag.Box(x=(0, 1)).boundary()),
         solution=lambda x: x**2 - x,
     )
-    model = ag.ParametricModel(problem.asked, ag.Polynomial(4))
+    model = ag.ParametricModel(problem.sought, ag.Polynomial(4))
     estimator = Estimator(problem, model)
     theta = np.array([0.3, -0.2, 0.5, 0.0, 0.1])
     estimate = estimator(theta)
@@ -44,7 +44,7 @@ def test_errors_of_learned_coefficients_are_estimated_too():
         data=ag.Condition(lambda u: u, equals=lambda x: np.e ** (0.5 * x)),
         coefficients={"kappa": 0.52},
     )
-    model = ag.ParametricModel(problem.asked, ag.Polynomial(8))
+    model = ag.ParametricModel(problem.sought, ag.Polynomial(8))
     curve = np.polynomial.chebyshev.chebinterpolate(lambda z: np.exp((z + 1) / 4), 8)
     theta = np.concatenate([[0.52], curve])  # coefficients come before the model
     assert model.coefficients(theta) == {"kappa": 0.52}
@@ -73,7 +73,7 @@ def test_what_the_tangent_space_does_not_hold_is_said():
 def test_a_linearisation_that_does_not_hold_is_said():
     """u² = 1 far from a solution: the corrected function does not satisfy the equation."""
     problem = ag.Problem(ag.Box(x=(0, 1)), equation=ag.Condition(lambda u: u * u, equals=1.0))
-    estimator = Estimator(problem, ag.ParametricModel(problem.asked, ag.Polynomial(2)))
+    estimator = Estimator(problem, ag.ParametricModel(problem.sought, ag.Polynomial(2)))
     near, far = estimator(np.array([1.001, 0.0, 0.0])), estimator(np.array([0.05, 0.0, 0.0]))
     assert near.reliable
     assert_close(near.value, 0.001, 0.01)
@@ -105,7 +105,7 @@ def test_conditions_that_leave_the_solution_open_are_noticed():
         ({"equation": equation, "ends": ends}, ""),
     ):
         problem = ag.Problem(line, conditions)
-        model = ag.ParametricModel(problem.asked, ag.MLP(6), 0)
+        model = ag.ParametricModel(problem.sought, ag.MLP(6), 0)
         estimate = Estimator(problem, model)(model.theta)
         assert words in "; ".join(estimate.reasons)
         assert estimate.reliable == (not words)

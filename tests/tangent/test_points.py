@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import anagram as ag
-from anagram.tangent.points import TangentPoints, choose, draw, lost, matching, spanning
+from anagram.tangent.points import choose, draw, lost, matching, spanning
+from anagram.training.tangent_points import TangentPoints
 from tolerances import assert_close
 
 
@@ -55,7 +56,7 @@ def test_weights_sum_to_one_and_sums_are_unbiased(how, vectors):
 
 @pytest.mark.parametrize("how", ["leverage", "greedy"])
 def test_points_are_chosen_in_their_regions_with_their_sources(how, heat):
-    model = ag.ParametricModel(heat.asked, ag.MLP(5), 0)
+    model = ag.ParametricModel(heat.sought, ag.MLP(5), 0)
     rules = {"equation": ag.Tangent(30, how, every=2), "initial": ag.Tangent(8, how, every=4), "walls": ag.Grid(5)}
     batch = ag.sample(heat, rules)
     chooser = TangentPoints(ag.Compound(heat, model), rules, seed=0)

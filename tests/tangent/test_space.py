@@ -20,7 +20,7 @@ def laplace(square):
 
 @pytest.fixture(scope="module")
 def space(laplace):
-    model = ag.ParametricModel(laplace.asked, ag.MLP(4), 0)
+    model = ag.ParametricModel(laplace.sought, ag.MLP(4), 0)
     return TangentSpace(laplace, model, points=ag.GaussLegendre(20), cutoff=1e-8)
 
 
@@ -91,7 +91,7 @@ def test_the_natural_gradient_through_greens_function_is_the_ordinary_one(space)
 def test_greens_function_on_a_fourier_series_is_the_closed_sum(dimension, order, nodes):
     domain = ag.Box(**dict.fromkeys("xyz"[:dimension], (0, 1)))
     problem = ag.Problem(domain, equation=ag.Condition(lambda u: ag.laplacian(u)))
-    model = ag.ParametricModel(problem.asked, ag.Fourier(order))
+    model = ag.ParametricModel(problem.sought, ag.Fourier(order))
     space = TangentSpace(problem, model, points=ag.GaussLegendre(nodes))
     assert space.dimension == model.parameters - 1  # constants are not seen by the Laplacian
     x, y = np.random.default_rng(3).random((2, 5, dimension))
@@ -107,7 +107,7 @@ def test_in_one_dimension_it_tends_to_the_periodic_greens_function_with_order_on
     distance = np.abs(x - y)[:, 0]
     errors = []
     for order in (8, 16, 32):
-        model = ag.ParametricModel(problem.asked, ag.Fourier(order))
+        model = ag.ParametricModel(problem.sought, ag.Fourier(order))
         space = TangentSpace(problem, model, points=ag.GaussLegendre(6 * order))
         exact = -1 / 12 + distance / 2 - distance**2 / 2
         errors.append(np.abs(space.green(x, "equation", y)[:, 0] - exact).max())
@@ -135,7 +135,7 @@ def test_on_the_square_it_tends_to_the_true_greens_function_as_the_model_grows(s
     exact = true_green(x, y)
     errors = []
     for degree in (6, 10, 14):
-        model = ag.ParametricModel(problem.asked, ag.Polynomial(degree))
+        model = ag.ParametricModel(problem.sought, ag.Polynomial(degree))
         space = TangentSpace(problem, model, points=ag.GaussLegendre(degree + 8), cutoff=1e-13)
         green = space.green(x, "equation", y[None])[:, 0]
         errors.append(np.linalg.norm(green - exact) / np.linalg.norm(exact))
@@ -144,7 +144,7 @@ def test_on_the_square_it_tends_to_the_true_greens_function_as_the_model_grows(s
 
 
 def test_the_tangent_space_of_the_fields_themselves(laplace):
-    model = ag.ParametricModel(laplace.asked, ag.Polynomial(3, "legendre"))
+    model = ag.ParametricModel(laplace.sought, ag.Polynomial(3, "legendre"))
     space = TangentSpace.of_fields(laplace, model, points=ag.GaussLegendre(8))
     x, y = np.random.default_rng(5).random((2, 4, 2))
     # The projection on polynomials: a product of the kernels Σ (2k+1) P_k(x) P_k(y) of each axis.

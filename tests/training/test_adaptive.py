@@ -20,11 +20,12 @@ def front(width=0.02):
 
 
 def adaptive(problem, rules):
-    model = ag.ParametricModel(problem.asked, ag.MLP(5), 0)
+    model = ag.ParametricModel(problem.sought, ag.MLP(5), 0)
     compound = ag.Compound(problem, model)
     points = AdaptivePoints(compound, rules)
-    points.rows_of = points.compile(model.theta)
-    return points, model, ag.sample(problem, rules)
+    batch = ag.sample(problem, rules)
+    points.look = points.compile(model.theta, batch)
+    return points, model, batch
 
 
 def test_the_first_batch_is_that_of_the_rule():
@@ -44,7 +45,7 @@ def test_points_move_to_the_layer_and_shapes_stay():
     theta = jnp.zeros_like(model.theta)
     exact = lambda x: np.tanh((x - 0.3) / 0.02)
     # A residual that is large at the layer alone.
-    points.rows_of = lambda _, probes: {
+    points.look = lambda _, probes: {
         key: (1 - exact(np.asarray(p.x)[:, 1:]) ** 2) * np.asarray(p.scale)[:, None] for key, p in probes.items()
     }
     moved_in_all = 0
@@ -65,7 +66,7 @@ def test_cells_are_halved_across_the_layer():
     problem = front()
     points, model, batch = adaptive(problem, {"match": ag.Cells(800), "start": ag.GaussLegendre(9)})
     layer = lambda p: np.exp(-(((np.asarray(p.x)[:, 1:] - 0.3) / 0.05) ** 2)) * np.asarray(p.scale)[:, None]
-    points.rows_of = lambda _, probes: {key: layer(p) for key, p in probes.items()}
+    points.look = lambda _, probes: {key: layer(p) for key, p in probes.items()}
     for _ in range(4):
         batch, _ = points.improve(model.theta, batch)
     mesh = points.meshes["match"][0]

@@ -6,7 +6,7 @@ import pytest
 
 import anagram as ag
 from anagram.catalogue import ENTRIES
-from anagram.keeping.files import json_text
+from anagram.keeping.atomic import json_text
 from anagram.methods import METHODS, make_method
 from anagram.statement.domains.codec import points_from_json, points_to_json
 from anagram.statement.domains.rules import PointRule

@@ -43,7 +43,7 @@ def test_every_default_has_more_rows_than_parameters():
     for name in ag.catalogue.names():
         problem = ag.catalogue.problem(name)
         setting = complete(ag.Setting(), problem)
-        parameters = ag.ParametricModel(problem.asked, setting.model, 0).parameters
+        parameters = ag.ParametricModel(problem.sought, setting.model, 0).parameters
         inside = enough_points(problem, parameters)
         assert inside >= 2.5 * parameters
         rules = point_rules(problem, None, inside)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -54,7 +55,7 @@ def test_a_run_in_pieces_is_the_whole_run(method, tmp_path):
 
 @pytest.mark.parametrize("rule", list(MOVING))
 def test_points_that_move_are_where_they_were(rule, tmp_path, monkeypatch):
-    monkeypatch.setattr("anagram.training.trainer.WORSE", 0.0)  # cells move whenever they may
+    monkeypatch.setattr("anagram.training.adaptive.WORSE", 0.0)  # cells move whenever they may
     monkeypatch.setattr("anagram.training.adaptive.GAIN", 1.0)
     problem, options = front(), {"model": ag.MLP(6), "points": {"equation": MOVING[rule], "initial": 20, "walls": 20}}
     options["options"] = {"sketch": 0}
@@ -97,7 +98,7 @@ SCRIPT = """
 
 
 def in_process(tmp_path, at, name, fresh):
-    code = textwrap.dedent(SCRIPT).format(tests=os.path.dirname(__file__), at=at, signal=name, fresh=fresh)
+    code = textwrap.dedent(SCRIPT).format(tests=str(Path(__file__).parents[1]), at=at, signal=name, fresh=fresh)
     return subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from anagram.errors import SettingError
@@ -38,8 +38,9 @@ class Entry:
             known = ", ".join(self.parameters) or "none"
             raise SettingError(f"the problem '{self.name}' has no parameter '{min(unknown)}'; its parameters: {known}")
         problem = self.state(**parameters)
-        problem.setting = self.paper if paper else None
-        if paper:  # where all conditions count the same
-            problem.conditions = {k: replace(c, weight=c.weight or 1.0) for k, c in problem.conditions.items()}
-        problem.origin = {"catalogue": self.name, "parameters": {**self.parameters, **parameters}, "paper": paper}
-        return problem
+        origin = {"catalogue": self.name, "parameters": {**self.parameters, **parameters}, "paper": paper}
+        if not paper:
+            return problem.restated(origin=origin)
+        # In the paper all conditions count the same.
+        weights = {key: condition.weight or 1.0 for key, condition in problem.conditions.items()}
+        return problem.restated(weights=weights, setting=self.paper, origin=origin)

@@ -6,6 +6,8 @@ of a condition are scaled so that ½‖r‖² is the loss ℓ(θ) of the paper (
 
 from __future__ import annotations
 
+import functools
+import hashlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -13,8 +15,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from anagram.compound.batch import Batch, ConditionBatch, thinned
+from anagram.compound.batch import Batch, ConditionBatch, count_rows, thinned, unweighted
 from anagram.compound.residual_map import Gram, ResidualMap, Theta, gram_of, triangle_of
+from anagram.compound.reuse import traced_text
 from anagram.models.parametric import ParametricModel
 from anagram.statement.condition import real_rows, with_fields
 from anagram.statement.evaluation import evaluate
@@ -47,11 +50,38 @@ class Compound(ResidualMap):
         """The same for operators with other numbers in them: a compiled program takes these as arguments."""
         return Compound(self.problem, self.model, self.chunk_bytes, numbers)
 
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """What tells the programs of this compound model from those of others, whatever its points and numbers."""
+        dimension, floats = self.problem.domain.dimension, functools.partial(jax.ShapeDtypeStruct, dtype=float)
+        digest = hashlib.sha256(f"{type(self.model.module).__qualname__} {self.chunk_bytes}".encode())
+        for key in self.problem.conditions:
+            region, rows = (
+                self.problem.region(key),
+                len(self.problem.components[key]) + sum(self.problem.components[key]),
+            )
+            point = ConditionBatch(
+                floats((dimension,)), floats((dimension,)) if region.has_normal else None, floats((rows,)), floats(())
+            )
+
+            def rows_of(numbers: Array, theta: Theta, point: ConditionBatch, key: str = key) -> Array:
+                return self.with_numbers({key: numbers}).point_rows(key, theta, point)
+
+            text = traced_text(rows_of, self.numbers[key], self.model.theta, point)
+            digest.update(f"{key} {region!r} {text}".encode())
+        return digest.hexdigest()
+
     def rough(self, theta: Theta) -> Theta:
         return self.model.rough(theta)
 
     def thinned(self, batch: Batch, rows: int) -> Batch:
         return thinned(batch, rows)
+
+    def count_rows(self, batch: Batch) -> int:
+        return count_rows(batch)
+
+    def unweighted(self, batch: Batch) -> Batch:
+        return unweighted(batch)
 
     # -- one point ------------------------------------------------------------------------------------
     def operator_rows(

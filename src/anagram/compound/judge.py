@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 from anagram.compound import Compound
 from anagram.compound.batch import Batch, sample
 from anagram.statement.domains import Sobol
+from anagram.statement.evaluation import evaluate
 from anagram.statement.problem import Problem
 
 ERROR_POINTS = 10_000
@@ -39,14 +40,18 @@ class Judge:
         self.fresh = sample(problem, rules, seed=seed + _VALIDATION)
         self.points, self.exact = _known(problem, seed)
 
-    def measure(self, theta: Array, fresh: Batch, points: Array, exact: dict[str, Array]) -> Measured:
-        """Traceable; the data are arguments so that they are not compiled in."""
-        parts = {key: square / 2 for key, square in self.compound.squares(theta, fresh).items()}
+    def measure(
+        self, numbers: dict[str, Array], theta: Array, fresh: Batch, points: Array, exact: dict[str, Array]
+    ) -> Measured:
+        """Traceable; the data, and the numbers in operators, are arguments so that they are not compiled in."""
+        squares = self.compound.with_numbers(numbers).squares(theta, fresh)
+        parts = {key: square / 2 for key, square in squares.items()}
         loss = jnp.sum(jnp.stack(list(parts.values())))
         if not exact:
             return Measured(parts, loss, jnp.asarray(jnp.nan), jnp.asarray(jnp.nan))
         fields = self.compound.model.quantities(theta, self.compound.problem.domain.frame)
-        error = sum(jnp.mean(jnp.abs(jax.vmap(fields[n].at)(points) - values) ** 2) for n, values in exact.items())
+        found = jax.vmap(lambda x: evaluate([fields[name].node for name in exact], x))(points)
+        error = sum(jnp.mean(jnp.abs(u - v) ** 2) for u, v in zip(found, exact.values(), strict=True))
         size = sum(jnp.mean(jnp.abs(values) ** 2) for values in exact.values())
         error, size = jnp.sqrt(jnp.asarray(error)), jnp.sqrt(jnp.asarray(size))
         return Measured(parts, loss, error, jnp.where(size > 0, error / jnp.where(size > 0, size, 1.0), jnp.nan))

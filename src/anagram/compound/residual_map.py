@@ -36,6 +36,14 @@ class ResidualMap(abc.ABC):
     def features(self, theta: Theta, batch: Batch) -> tuple[Float[Array, " rows"], Float[Array, "rows params"]]:
         """R and J. All of J is in memory: see `gram` and `triangle` for batches that do not allow it."""
 
+    @abc.abstractmethod
+    def count_rows(self, batch: Batch) -> int:
+        """S, the number of rows."""
+
+    def unweighted(self, batch: Batch) -> Batch:
+        """A batch whose rows all count once; the same batch where rows have no weights."""
+        return batch
+
     def fits(self, theta: Theta, batch: Batch) -> bool:
         """Whether J is small enough to be held as a whole."""
         return True

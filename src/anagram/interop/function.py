@@ -12,7 +12,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from anagram.compound import CHUNK_BYTES, ResidualMap, Theta
-from anagram.compound.batch import Batch, ConditionBatch
+from anagram.compound.batch import Batch
 from anagram.errors import SettingError
 
 MODES = ("fwd", "bwd")
@@ -21,8 +21,7 @@ MODES = ("fwd", "bwd")
 class FunctionMap(ResidualMap):
     """θ ↦ r(θ) = fn(y), with the numbers of the tree y as θ and those of the tree fn(y) as r.
 
-    There are no points here. `batch` stands for a single condition with one unit of weight for each row, which is
-    what methods need in order to count and weigh rows.
+    There are no points here: its batch is empty.
 
     Args:
         fn: takes a tree like `y` and returns a tree of arrays.
@@ -35,12 +34,13 @@ class FunctionMap(ResidualMap):
             raise SettingError(f"jac must be one of {', '.join(MODES)}, not {jac!r}")
         self.fn = fn
         columns = _count(y, "y0")
-        rows = _count(jax.eval_shape(fn, y), "the residual")
+        self.size = _count(jax.eval_shape(fn, y), "the residual")
         self.theta, self.unravel = ravel_pytree(y)
-        self.jac = jac or ("fwd" if columns <= rows else "bwd")
-        self.batch: Batch = {
-            "residual": ConditionBatch(jnp.zeros((rows, 0)), None, jnp.zeros((rows, 1)), jnp.ones(rows))
-        }
+        self.jac = jac or ("fwd" if columns <= self.size else "bwd")
+        self.batch: Batch = {}
+
+    def count_rows(self, batch: Batch) -> int:
+        return self.size
 
     def residual(self, theta: Theta, batch: Batch) -> Float[Array, " rows"]:
         return ravel_pytree(self.fn(self.unravel(theta)))[0]

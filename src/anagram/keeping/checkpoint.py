@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from anagram.errors import FileError
-from anagram.keeping.files import json_text, write_atomically
+from anagram.keeping.atomic import json_text, write_atomically
 from anagram.keeping.snapshot import Snapshot
 from anagram.keeping.untrusted import arrays_of, metadata_of, read_arrays, read_header, read_json
 

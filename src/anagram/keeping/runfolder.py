@@ -12,50 +12,60 @@ import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any, Protocol
 
 from anagram.errors import FileError, RunWarning, SettingError
 from anagram.keeping import checkpoint
-from anagram.keeping.files import (
-    ARRAYS,
+from anagram.keeping.atomic import json_text, prepare_folder, write_atomically
+from anagram.keeping.runrecord import (
     FORMAT,
-    METRICS,
     RECORD,
     description,
     how_to_go_on,
-    json_text,
-    prepare_folder,
     read_record,
     refuse_foreign,
-    save,
-    write_atomically,
-    write_metrics,
     write_record,
 )
-from anagram.keeping.snapshot import fingerprint, take
-from anagram.solution import Solution
+from anagram.keeping.snapshot import Resumable, fingerprint, take
+from anagram.keeping.solutions import ARRAYS, METRICS, save, write_metrics
+from anagram.models import ParametricModel
+from anagram.statement.problem import Problem
 from anagram.training.configuration import Configuration
-
-if TYPE_CHECKING:
-    from anagram.training.trainer import Trainer
+from anagram.training.history import History
+from anagram.training.reached import Reached
 
 EVERY = 30.0  # seconds between checkpoints
 SHARE = 0.05  # of the time of a run at most goes into writing them
 PROBLEM, LOCK = "problem.py", ".lock"
 
 
+class Kept(Resumable, Protocol):
+    """A run that a folder can keep."""
+
+    problem: Problem
+    model: ParametricModel
+    history: History
+
+
 class RunFolder:
-    """Where a run is kept.
+    """Where a run is kept: a monitor of the run.
 
     Args:
         folder: its path; it is made if it is not there.
         every: seconds between checkpoints.
+        source: the text of the file that states the problem, kept beside the run.
         go_on: whether a run that is there already is to be continued; otherwise it is refused.
         overwrite: whether it may be replaced.
     """
 
     def __init__(
-        self, folder: str | Path, every: float = EVERY, *, go_on: bool = False, overwrite: bool = False
+        self,
+        folder: str | Path,
+        every: float = EVERY,
+        *,
+        source: str | None = None,
+        go_on: bool = False,
+        overwrite: bool = False,
     ) -> None:
         if isinstance(every, bool) or not isinstance(every, int | float) or not every >= 0:
             raise SettingError(f"the seconds between checkpoints must be a number that is not negative, not {every!r}")
@@ -63,7 +73,7 @@ class RunFolder:
         refuse_foreign(self.path / RECORD)
         if not go_on and not overwrite:
             _refuse_another(self.path)
-        self.every = every
+        self.every, self.source = every, source
         self._lock = _take_lock(self.path)
         self._last = time.monotonic()
         self._cost = 0.0
@@ -72,57 +82,57 @@ class RunFolder:
         self._record: dict[str, Any] = {}
 
     # -- the life of a run ----------------------------------------------------------------------------
-    def begin(self, trainer: Trainer, configuration: Configuration) -> None:
+    def begin(self, run: Kept, configuration: Configuration) -> None:
         """A new run: write what it is, and take the place of one that has ended."""
-        self.configuration = {**configuration.as_json(), "fingerprint": fingerprint(trainer)}
+        self.configuration = {**configuration.as_json(), "fingerprint": fingerprint(run)}
         self._record = {
             "format": FORMAT,
             "status": "running",
             "summary": None,
-            **description(trainer.model, trainer.problem),
+            **description(run.model, run.problem),
             "configuration": self.configuration,
         }
         for name in (*checkpoint.NAMES, ARRAYS, METRICS, PROBLEM):
             (self.path / name).unlink(missing_ok=True)
-        self._write_start(trainer)
+        self._write_start()
 
-    def go_on(self, trainer: Trainer, record: dict[str, Any]) -> None:
+    def go_on(self, run: Kept, record: dict[str, Any]) -> None:
         """A run that was stopped: its metrics may be ahead of its checkpoint."""
         self._record, self.configuration = record, record["configuration"]
         with self._guarded("the metrics"):
             # What is in the folder is behind what it goes on to, until it ends.
             write_record(self.path, {**record, "status": "running"})
-            write_metrics(self.path, trainer.history)
+            write_metrics(self.path, run.history)
 
-    def after_block(self, trainer: Trainer) -> None:
-        """A line of metrics, and a checkpoint if it is time for one."""
+    def __call__(self, record: dict[str, Any], run: Kept) -> None:
+        """As a monitor, after every block: a line of metrics, and a checkpoint if it is time for one."""
         with self._guarded("the metrics"):
-            self._make_again(trainer)
+            self._make_again()
             if self._metrics is None or not (self.path / METRICS).exists():
-                self._open_metrics(trainer)
+                self._open_metrics(run)
             else:
-                self._metrics.write(json_text(trainer.record, indent=None) + "\n")
+                self._metrics.write(json_text(record, indent=None) + "\n")
                 self._metrics.flush()
         now = time.monotonic()
         if now - self._last >= max(self.every, self._cost / SHARE):
-            self.write_checkpoint(trainer)
+            self.write_checkpoint(run)
             self._last = time.monotonic()
             self._cost = self._last - now
 
-    def write_checkpoint(self, trainer: Trainer) -> bool:
+    def write_checkpoint(self, run: Kept) -> bool:
         """Write the state; say so, once, if that does not work."""
         with self._guarded("the checkpoint"):
-            self._make_again(trainer)
-            checkpoint.write(self.path, take(trainer))
+            self._make_again()
+            checkpoint.write(self.path, take(run))
             self._warned = False
             return True
         return False
 
-    def finish(self, trainer: Trainer, solution: Solution) -> Path:
+    def finish(self, run: Kept, solution: Reached) -> Path:
         """The last checkpoint and the solution; elsewhere if the folder cannot be written to. Returns where."""
         self._close_metrics()
         solution.configuration = self.configuration
-        self.write_checkpoint(trainer)
+        self.write_checkpoint(run)
         try:
             return save(solution, self.path)
         except (FileError, OSError) as error:
@@ -144,21 +154,21 @@ class RunFolder:
             self._lock = None
 
     # -- inside ---------------------------------------------------------------------------------------
-    def _make_again(self, trainer: Trainer) -> None:
+    def _make_again(self) -> None:
         """A folder that has gone is made anew."""
         if not (self.path / RECORD).exists():
             self.path.mkdir(parents=True, exist_ok=True)
-            self._write_start(trainer)
+            self._write_start()
 
-    def _write_start(self, trainer: Trainer) -> None:
-        source = trainer.problem.source
+    def _write_start(self) -> None:
+        source = self.source
         if source is not None:
             write_atomically(self.path / PROBLEM, lambda p: p.write_text(source, encoding="utf-8"))
         write_record(self.path, self._record)
 
-    def _open_metrics(self, trainer: Trainer) -> None:
+    def _open_metrics(self, run: Kept) -> None:
         self._close_metrics()
-        write_metrics(self.path, trainer.history)
+        write_metrics(self.path, run.history)
         self._metrics = (self.path / METRICS).open("a", encoding="utf-8")
 
     def _close_metrics(self) -> None:

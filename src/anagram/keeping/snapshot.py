@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -16,12 +16,10 @@ import numpy as np
 
 from anagram.errors import FileError
 from anagram.keeping.records import checked_blocks, is_number, is_whole
-from anagram.statement.domains.cells import Mesh
+from anagram.training.history import History
+from anagram.training.runstate import Best, RunState
 
-if TYPE_CHECKING:
-    from anagram.training.trainer import Trainer
-
-_STATE, _BATCH, _STEPS, _MESH, _BEST = "state", "batch", "steps.", "mesh", "best.theta"
+_STATE, _BATCH, _STEPS, _BEST = "state", "batch", "steps.", "best.theta"
 START = "start.theta"
 _SAME_LOSS = 1e-6  # relative; other machines round differently
 
@@ -33,77 +31,95 @@ class Snapshot(NamedTuple):
     record: dict[str, Any]
 
 
-def fingerprint(trainer: Trainer) -> dict[str, Any]:
+class Resumable(Protocol):
+    """A run as it is kept: its state can be asked for and given back."""
+
+    def run_state(self) -> RunState:
+        """All that it goes on from."""
+        ...
+
+    def restore(self, state: RunState) -> None:
+        """Go on from another state."""
+        ...
+
+    @property
+    def logged(self) -> dict[str, np.dtype]:
+        """The columns that steps are logged in, with the type of their values."""
+        ...
+
+
+def fingerprint(run: Resumable) -> dict[str, Any]:
     """What tells a run that has not begun from others: its points with their sources, and the first loss."""
+    state = run.run_state()
     digest = hashlib.sha256()
-    for name, leaf in _named_leaves(_BATCH, trainer.batch).items():
+    for name, leaf in _named_leaves(_BATCH, state.batch).items():
         digest.update(f"{name} {leaf.shape}".encode())
         digest.update(np.ascontiguousarray(leaf).tobytes())
-    return {"points": digest.hexdigest(), "loss": float(trainer.state.loss)}
+    return {"points": digest.hexdigest(), "loss": float(state.method.loss)}
 
 
-def take(trainer: Trainer) -> Snapshot:
+def take(run: Resumable) -> Snapshot:
     """The state of a run between two blocks."""
-    arrays = _named_leaves(_STATE, trainer.state)
-    if _points_move(trainer):
-        arrays |= _named_leaves(_BATCH, trainer.batch)
-    for key, meshes in trainer.adaptive.meshes.items():
-        for index, mesh in enumerate(meshes):
-            arrays |= {f"{_MESH}[{key!r}][{index}].{part}": getattr(mesh, part) for part in _MESH_PARTS}
-    arrays |= {_STEPS + name: np.asarray(values) for name, values in trainer.history.steps.items()}
-    if trainer.start is not None:
-        arrays[START] = trainer.start
-    best = trainer.best
+    state = run.run_state()
+    arrays = _named_leaves(_STATE, state.method)
+    if state.points_move:
+        arrays |= _named_leaves(_BATCH, state.batch) | state.points
+    arrays |= {_STEPS + name: np.asarray(values) for name, values in state.history.steps.items()}
+    if state.start is not None:
+        arrays[START] = state.start
+    best = state.best
     if best is not None:
         arrays[_BEST] = best.theta
     record = {
-        "step": trainer.history.count,
-        "seconds": trainer.seconds,
-        "moved_at": trainer.history.moved_at,
-        "blocks": trainer.history.blocks,
+        "step": state.history.count,
+        "seconds": state.seconds,
+        "moved_at": state.history.moved_at,
+        "blocks": state.history.blocks,
         "best": None if best is None else {"step": best.step, "validation_loss": best.validation_loss},
     }
     return Snapshot(arrays, record)
 
 
-def restore(trainer: Trainer, snapshot: Snapshot) -> None:
+def restore(run: Resumable, snapshot: Snapshot) -> None:
     """Put a run that has not begun into a state; an error if the two do not belong together."""
-    arrays, record = snapshot
     try:
-        _restore(trainer, dict(arrays), record)
+        run.restore(_read(snapshot, run.run_state(), run.logged))
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise FileError(f"the checkpoint does not belong to this run ({type(error).__name__}: {error})") from error
 
 
-def _restore(trainer: Trainer, arrays: dict[str, np.ndarray], record: dict[str, Any]) -> None:
-    from anagram.training.trainer import Best
-
-    state = _filled(_STATE, trainer.state, arrays)
-    batch = _filled(_BATCH, trainer.batch, arrays) if _points_move(trainer) else trainer.batch
-    meshes = {
-        key: [_mesh(trainer.adaptive.meshes[key][i], f"{_MESH}[{key!r}][{i}]", arrays) for i in range(len(old))]
-        for key, old in trainer.adaptive.meshes.items()
-    }
+def _read(snapshot: Snapshot, now: RunState, logged: dict[str, np.dtype]) -> RunState:
+    """The state that a snapshot holds, if it can be one of the run whose state is given."""
+    arrays, record = snapshot
     steps = {k.removeprefix(_STEPS): v for k, v in arrays.items() if k.startswith(_STEPS)}
     count, seconds, moved_at = record["step"], record["seconds"], record["moved_at"]
-    wanted = trainer.logged if count else {}
+    wanted = logged if count else {}
     if {k: (v.dtype, v.shape) for k, v in steps.items()} != {k: (kind, (count,)) for k, kind in wanted.items()}:
         raise ValueError(f"its columns are not those of {count} steps")
     blocks = _blocks(record["blocks"], steps, count)
     if not is_number(seconds) or not 0 <= seconds < np.inf or not is_whole(moved_at) or moved_at > count:
         raise ValueError("its times or the step at which points moved make no sense")
-    best = record["best"]
-    if best is not None:
-        theta = arrays[_BEST]
-        if theta.shape != trainer.model.theta.shape or theta.dtype != np.float64:
-            raise ValueError("its best parameters have another shape")
-        if not is_whole(best["step"]) or best["step"] > count or not is_number(best["validation_loss"]):
-            raise ValueError("its best step makes no sense")
-        best = Best(best["step"], float(best["validation_loss"]), theta)
-    trainer.seconds = float(seconds)
-    trainer.history.steps, trainer.history.blocks, trainer.history.moved_at = steps, blocks, moved_at
-    trainer.state, trainer.batch, trainer.best = state, batch, best
-    trainer.adaptive.meshes = meshes
+    return RunState(
+        method=_filled(_STATE, now.method, arrays),
+        batch=_filled(_BATCH, now.batch, arrays) if now.points_move else now.batch,
+        points_move=now.points_move,
+        points={name: arrays[name] for name in now.points},
+        history=History(steps, blocks, moved_at),
+        seconds=float(seconds),
+        best=_best(record["best"], arrays, count, now.method.theta),
+        start=now.start,
+    )
+
+
+def _best(data: Any, arrays: dict[str, np.ndarray], count: int, theta: Any) -> Best | None:
+    if data is None:
+        return None
+    stored = arrays[_BEST]
+    if stored.shape != theta.shape or stored.dtype != np.float64:
+        raise ValueError("its best parameters have another shape")
+    if not is_whole(data["step"]) or data["step"] > count or not is_number(data["validation_loss"]):
+        raise ValueError("its best step makes no sense")
+    return Best(data["step"], float(data["validation_loss"]), stored)
 
 
 def _blocks(data: Any, columns: Iterable[str], count: Any) -> list[dict[str, Any]]:
@@ -115,7 +131,6 @@ def _blocks(data: Any, columns: Iterable[str], count: Any) -> list[dict[str, Any
 
 
 _NEEDED = ("step", "seconds", "loss", "validation_loss", "l2_error", "relative_l2_error")
-_MESH_PARTS = ("low", "high", "parent", "leaves")
 
 
 def check_fingerprint(now: dict[str, Any], then: Any) -> str | None:
@@ -127,10 +142,6 @@ def check_fingerprint(now: dict[str, Any], then: Any) -> str | None:
     if not np.isclose(now["loss"], then["loss"], rtol=_SAME_LOSS, atol=0):
         return f"the first loss is {now['loss']:.6g} and was {then['loss']:.6g} at its start"
     return None
-
-
-def _points_move(trainer: Trainer) -> bool:
-    return trainer.adaptive.any or trainer.redrawn.any or trainer.chosen.any
 
 
 def _named_leaves(name: str, tree: Any) -> dict[str, np.ndarray]:
@@ -149,27 +160,3 @@ def _filled(name: str, template: Any, arrays: dict[str, np.ndarray]) -> Any:
             raise ValueError(f"{key} is {stored.dtype} {stored.shape}, not {wanted.dtype} {wanted.shape}")
         leaves.append(jnp.asarray(stored))
     return jax.tree_util.tree_unflatten(structure, leaves)
-
-
-def _mesh(old: Mesh, name: str, arrays: dict[str, np.ndarray]) -> Mesh:
-    """A mesh with the cells that were stored; numbers of cells in use never change."""
-    parts = {part: arrays[f"{name}.{part}"] for part in _MESH_PARTS}
-    cells = len(parts["low"])
-    fits = (
-        parts["low"].shape == parts["high"].shape == (cells, old.dimension)
-        and parts["low"].dtype == parts["high"].dtype == np.float64
-        and parts["parent"].shape == (cells,)
-        and parts["leaves"].shape == old.leaves.shape
-        and parts["leaves"].dtype.kind == parts["parent"].dtype.kind == "i"
-        and np.all((parts["leaves"] >= 0) & (parts["leaves"] < cells))
-        and len(np.unique(parts["leaves"])) == len(parts["leaves"])
-        and np.all((parts["parent"] >= -1) & (parts["parent"] < cells))
-        and np.all((parts["low"] >= 0) & (parts["low"] < parts["high"]) & (parts["high"] <= 1))
-    )
-    if not fits:
-        raise ValueError(f"{name} does not describe cells")
-    new = object.__new__(Mesh)
-    new.largest = old.largest
-    for part, value in parts.items():
-        setattr(new, part, value)
-    return new

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from anagram import spectrum
 from anagram.compound import ResidualMap
-from anagram.compound.batch import Batch, count_rows, unweighted
+from anagram.compound.batch import Batch
 from anagram.errors import SettingError
 from anagram.methods.base import Method
 from anagram.methods.cutoffs import cutoff_keeping, elbow, unexplained
@@ -99,9 +99,9 @@ class Amstramgram(Method):
         return AmstramgramState(theta, compound.loss(theta, batch), none, none, jnp.asarray(False))
 
     def step(self, compound: ResidualMap, state: Any, batch: Batch) -> tuple[AmstramgramState, dict[str, Array]]:
-        of_rows = unweighted(batch) if self.rows == "paper" else batch
+        of_rows = compound.unweighted(batch) if self.rows == "paper" else batch
         modes = self._factorise(compound, state.theta, of_rows)
-        low, high = self._ranks(modes, count_rows(batch), state)
+        low, high = self._ranks(modes, compound.count_rows(batch), state)
         lifted_off = state.lifted_off | (low >= high)
         bold = self._update(compound, state.theta, state.loss, batch, modes, high)
         modes_again = self._factorise(compound, bold.theta, of_rows)

@@ -13,11 +13,12 @@ from jaxtyping import Array, Float
 
 from anagram import spectrum
 from anagram.compound import ResidualMap
-from anagram.compound.batch import Batch, unweighted
+from anagram.compound.batch import Batch
 from anagram.errors import SettingError
 from anagram.methods.base import State
 from anagram.methods.cutoffs import cutoff_keeping, elbow
 from anagram.methods.line import Searching, checked_search
+from anagram.spectrum.metric import Metric, corrected_inverse, orthogonal_correction
 
 CORRECTIONS = ("none", "metric", "orthogonal", "both")
 
@@ -81,7 +82,7 @@ class Anagram(Searching):
         self.factorisation, self.search = factorisation, checked_search(search)
 
     def step(self, compound: ResidualMap, state: Any, batch: Batch) -> tuple[State, dict[str, Array]]:
-        of_rows = unweighted(batch) if self.rows == "paper" else batch
+        of_rows = compound.unweighted(batch) if self.rows == "paper" else batch
         if self.corrections != "none":
             return self._corrected_step(compound, state, batch)
         if self.empirical is not None:
@@ -105,8 +106,6 @@ class Anagram(Searching):
 
     def _corrected_step(self, compound: ResidualMap, state: Any, batch: Batch) -> tuple[State, dict[str, Array]]:
         """Along (φ̂† + E_metric)(∇L̂ + E_⊥), with the terms that were asked for."""
-        from anagram.tangent.corrections import Metric, corrected_inverse, orthogonal_correction
-
         assert not isinstance(self.cutoff, str), "refused above"
         modes = spectrum.factorise(self.factorisation, compound, state.theta, batch)
         assert isinstance(modes, spectrum.Modes), "Cholesky was refused"
@@ -117,7 +116,7 @@ class Anagram(Searching):
         basis = jnp.where(keep, modes.lift.T / jnp.where(keep, lengths, 1.0), 0.0)
         metric = Metric(basis, jnp.where(keep, modes.projected, 0.0))
         chosen = batch if self.empirical is None else compound.thinned(batch, self.empirical)
-        gradient, features = compound.features(state.theta, unweighted(chosen))
+        gradient, features = compound.features(state.theta, compound.unweighted(chosen))
         if self.corrections in ("orthogonal", "both"):
             gradient = gradient + orthogonal_correction(metric, features, gradient)
         if self.corrections == "orthogonal":

@@ -10,8 +10,7 @@ import equinox as eqx
 from jaxtyping import Array, Float
 
 from anagram.compound import ResidualMap
-from anagram.compound.batch import Batch, enough_points
-from anagram.statement.problem import Problem
+from anagram.compound.batch import Batch
 
 
 class State(NamedTuple):
@@ -41,9 +40,10 @@ class Method(eqx.Module):
         """Whether the loss may be higher after a step than before it."""
         return False
 
-    def points_inside(self, problem: Problem, parameters: int) -> int:
-        """How many points the domain gets where the user says nothing."""
-        return enough_points(problem, parameters)
+    @property
+    def points_wanted(self) -> int | None:
+        """How many points inside the domain suit its steps; None for as many as the model needs."""
+        return None
 
     def memory(self, parameters: int, rows: int) -> int:
         """Bytes of the matrices that a step holds at the same time."""

@@ -24,7 +24,6 @@ from anagram.compound.batch import Batch
 from anagram.errors import SettingError
 from anagram.methods.base import Method
 from anagram.methods.search import first_valley
-from anagram.statement.problem import Problem
 
 POINTS_INSIDE = 256
 REJECTIONS = 8  # so many steps in a row without a length that lowers the loss, and the run is stuck
@@ -94,8 +93,9 @@ class Spring(Method):
     def fresh_points(self) -> bool:
         return self.resample
 
-    def points_inside(self, problem: Problem, parameters: int) -> int:
-        return POINTS_INSIDE if self.resample else super().points_inside(problem, parameters)
+    @property
+    def points_wanted(self) -> int | None:
+        return POINTS_INSIDE if self.resample else None
 
     def memory(self, parameters: int, rows: int) -> int:
         # J in its parts and as a whole, and a few vectors like θ; JJᵀ, the same damped, and its factor.

@@ -19,18 +19,18 @@ from anagram.models.spec import ModelSpec
 from anagram.statement.evaluation import nested
 from anagram.statement.expressions import Derivatives, Index, Leaf, Wanted
 from anagram.statement.fields import Field, Frame, constant
-from anagram.statement.problem import Unknown, Unknowns
+from anagram.statement.unknowns import Unknown, Unknowns
 
 ModelLike = ModelSpec | Callable[..., Any] | Mapping[str, Any]
 
 
-def count_parameters(model: ModelLike, asked: Unknowns) -> int | None:
+def count_parameters(model: ModelLike, sought: Unknowns) -> int | None:
     """How many parameters recipes lead to, without allocating them; None for anything but recipes."""
     if isinstance(model, ModelSpec):
-        return model.count(asked.domain, asked.outputs) + len(asked.coefficients)
-    if not isinstance(model, Mapping) or not all(isinstance(model.get(u.name), ModelSpec) for u in asked.unknowns):
+        return model.count(sought.domain, sought.outputs) + len(sought.coefficients)
+    if not isinstance(model, Mapping) or not all(isinstance(model.get(u.name), ModelSpec) for u in sought.unknowns):
         return None
-    return sum(model[u.name].count(asked.domain, u.components) for u in asked.unknowns) + len(asked.coefficients)
+    return sum(model[u.name].count(sought.domain, u.components) for u in sought.unknowns) + len(sought.coefficients)
 
 
 class ByUnknown(eqx.Module):
@@ -52,20 +52,20 @@ class ModelSource:
 
     adds_up = True
 
-    def __init__(self, module: Any, asked: Unknowns) -> None:
-        self.module, self.asked = module, asked
+    def __init__(self, module: Any, sought: Unknowns) -> None:
+        self.module, self.sought = module, sought
 
     def derivatives(self, x: Array, wanted: dict[str, Wanted]) -> dict[str, Derivatives]:
         """The wanted derivatives of each unknown at a point."""
         if isinstance(self.module, ByUnknown):
             found: dict[str, Derivatives] = {}
-            for unknown in self.asked.unknowns:
+            for unknown in self.sought.unknowns:
                 if unknown.name in wanted:
                     module = self.module.modules[unknown.name]
                     found |= _derivatives(module, {unknown: 0}, x, {unknown.name: wanted[unknown.name]})
             return found
         offsets, offset = {}, 0
-        for unknown in self.asked.unknowns:
+        for unknown in self.sought.unknowns:
             offsets[unknown] = offset
             offset += unknown.components
         return _derivatives(self.module, offsets, x, wanted)
@@ -104,16 +104,16 @@ class ParametricModel:
     """u: θ ↦ u_θ for all unknowns of a problem, together with its unknown coefficients.
 
     Args:
-        asked: says how many values a point has and which coefficients are learned.
+        sought: says how many values a point has and which coefficients are learned.
         model: a recipe such as `MLP(32)`, any equinox module from a point to values, or a mapping that gives one
             or the other for each unknown.
         seed: for the recipes.
     """
 
-    def __init__(self, asked: Unknowns, model: ModelLike, seed: int = 0) -> None:
-        self.asked = asked
+    def __init__(self, sought: Unknowns, model: ModelLike, seed: int = 0) -> None:
+        self.sought = sought
         self.spec = model
-        module = _build(asked, model, jax.random.key(seed))
+        module = _build(sought, model, jax.random.key(seed))
         arrays, self._static = eqx.partition(module, eqx.is_inexact_array)
         leaves = jax.tree.leaves(arrays)
         if any(jnp.iscomplexobj(leaf) for leaf in leaves):
@@ -121,7 +121,7 @@ class ParametricModel:
                 "the model has complex parameters; make them real (the values of a complex unknown are two outputs)"
             )
         arrays = jax.tree.map(lambda a: a.astype(float), arrays)
-        tree = {"model": arrays, "coefficients": {k: jnp.asarray(v) for k, v in asked.coefficients.items()}}
+        tree = {"model": arrays, "coefficients": {k: jnp.asarray(v) for k, v in sought.coefficients.items()}}
         self.theta, self._unravel = ravel_pytree(tree)
         if self.theta.size == 0:
             raise SettingError("the model has no parameters to learn")
@@ -140,13 +140,18 @@ class ParametricModel:
     def quantities(self, theta: Float[Array, " params"], frame: Frame) -> dict[str, Field]:
         """The unknown fields u_θ and the coefficients, by name, as operators receive them."""
         source, zero = self.source(theta), (0,) * len(frame.axes)
-        fields = {u.name: Field(Leaf(source, u.name, zero), frame) for u in self.asked.unknowns}
+        fields = {u.name: Field(Leaf(source, u.name, zero), frame) for u in self.sought.unknowns}
         coefficients = self._unravel(theta)["coefficients"]
         return fields | {name: constant(value, frame) for name, value in coefficients.items()}
 
+    @property
+    def module(self) -> Any:
+        """The module with its first parameters."""
+        return eqx.combine(self._unravel(self.theta)["model"], self._static)
+
     def source(self, theta: Float[Array, " params"]) -> ModelSource:
         """What gives the unknown fields and their derivatives at a point."""
-        return ModelSource(eqx.combine(self._unravel(theta)["model"], self._static), self.asked)
+        return ModelSource(eqx.combine(self._unravel(theta)["model"], self._static), self.sought)
 
     def coefficients(self, theta: Float[Array, " params"]) -> dict[str, float]:
         """The learned coefficients."""
@@ -167,7 +172,7 @@ class ParametricModel:
         self.theta = theta
 
     def _check_values(self) -> None:
-        axes = self.asked.domain.axes
+        axes = self.sought.domain.axes
         point = jax.ShapeDtypeStruct((len(axes),), jnp.result_type(float))
         try:
             shape = jax.eval_shape(self.values, self.theta, point)
@@ -175,11 +180,11 @@ class ParametricModel:
             raise SettingError(
                 f"the model does not accept a point with the {len(axes)} coordinates {', '.join(axes)}: {error}"
             ) from error
-        if shape.size != self.asked.outputs or jnp.issubdtype(shape.dtype, jnp.complexfloating):
-            names = ", ".join(u.name for u in self.asked.unknowns)
+        if shape.size != self.sought.outputs or jnp.issubdtype(shape.dtype, jnp.complexfloating):
+            names = ", ".join(u.name for u in self.sought.unknowns)
             raise SettingError(
                 f"the model gives {shape.size} {shape.dtype} values at a point; the unknowns ({names}) need "
-                f"{self.asked.outputs} real ones (two for each complex unknown)"
+                f"{self.sought.outputs} real ones (two for each complex unknown)"
             )
 
 
@@ -191,21 +196,21 @@ def _component(values: Array, offset: int, is_complex: bool) -> Array:
     return jax.lax.complex(values[offset], values[offset + 1]) if is_complex else values[offset]
 
 
-def _build(asked: Unknowns, model: ModelLike, key: jax.Array) -> Any:
+def _build(sought: Unknowns, model: ModelLike, key: jax.Array) -> Any:
     if isinstance(model, ModelSpec):
-        return model.build(asked.domain, asked.outputs, key)
+        return model.build(sought.domain, sought.outputs, key)
     if isinstance(model, Mapping):
-        names = tuple(u.name for u in asked.unknowns)
+        names = tuple(u.name for u in sought.unknowns)
         if set(model) != set(names):
             raise SettingError(
                 f"models by unknown need exactly the names {', '.join(names)}; got {', '.join(map(str, model))}"
             )
         keys = jax.random.split(key, len(names))
         modules = {
-            u.name: model[u.name].build(asked.domain, u.components, k)
+            u.name: model[u.name].build(sought.domain, u.components, k)
             if isinstance(model[u.name], ModelSpec)
             else model[u.name]
-            for u, k in zip(asked.unknowns, keys, strict=True)
+            for u, k in zip(sought.unknowns, keys, strict=True)
         }
         return ByUnknown(modules, names)
     if callable(model) and jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array)):

@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import sys
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ from anagram import catalogue
 from anagram.errors import AnagramError, SettingError
 from anagram.keeping.untrusted import read_text
 from anagram.statement.problem import Problem
+from anagram.training.case import Case, case_of
 
 LARGEST_SOURCE = 16 * 2**20  # bytes of a Python file
 
 
-def find_problem(target: str, paper: bool, parameters: dict[str, Any]) -> Problem:
+def find_case(target: str, paper: bool, parameters: dict[str, Any]) -> Case:
     """``heat``, ``my_file.py`` or ``my_file.py:name``."""
     path, attribute = _file_and_name(target)
     if path.endswith(".py"):
@@ -26,7 +28,7 @@ def find_problem(target: str, paper: bool, parameters: dict[str, Any]) -> Proble
         return _from_file(Path(path), attribute)
     if target not in catalogue.ENTRIES and _is_file(Path(f"{target}.py")):
         raise SettingError(f"there is no problem '{target}' in the catalogue; did you mean the file {target}.py?")
-    return catalogue.problem(target, paper, **parameters)
+    return case_of(catalogue.problem(target, paper, **parameters))
 
 
 def problem_parameters(target: str) -> dict[str, Any]:
@@ -34,20 +36,18 @@ def problem_parameters(target: str) -> dict[str, Any]:
     return catalogue.ENTRIES[target].parameters if target in catalogue.ENTRIES else {}
 
 
-def problem_again(target: str, origin: Any, folder: Path) -> Problem:
-    """The problem that a run was begun with, from the catalogue or a file the user names; any other is refused."""
+def case_again(target: str, origin: Any, folder: Path) -> Case:
+    """The case that a run was begun with, from the catalogue or a file the user names; any other is refused."""
     _refuse_other(target, origin, folder)
     if "file" not in origin:
         try:
-            return find_problem(target, bool(origin.get("paper")), origin.get("parameters") or {})
+            return find_case(target, bool(origin.get("paper")), origin.get("parameters") or {})
         except (TypeError, ValueError) as error:
             if isinstance(error, AnagramError):
                 raise
             raise SettingError(f"the record in '{folder}' is damaged ({type(error).__name__}: {error})") from error
-    problem = _from_file(Path(_file_and_name(target)[0]), str(origin.get("problem")))
-    problem.name = str(origin.get("name"))
-    problem.origin = origin
-    return problem
+    case = _from_file(Path(_file_and_name(target)[0]), str(origin.get("problem")))
+    return replace(case, problem=case.problem.restated(name=str(origin.get("name")), origin=origin))
 
 
 def _refuse_other(target: str, origin: Any, folder: Path) -> None:
@@ -94,7 +94,7 @@ def _file_and_name(target: str) -> tuple[str, str]:
     return path, attribute
 
 
-def _from_file(path: Path, attribute: str) -> Problem:
+def _from_file(path: Path, attribute: str) -> Case:
     source = read_source(path)
     spec = importlib.util.spec_from_file_location(f"anagram_problem_{path.stem}", path.resolve())
     if spec is None or spec.loader is None:
@@ -124,8 +124,6 @@ def _from_file(path: Path, attribute: str) -> Problem:
         have = f"it has {', '.join(found)}" if found else "it defines none: assign one, problem = ag.Problem(...)"
         raise SettingError(f"'{path}' has no problem named '{name}'; {have}")
     problem = found[name]
-    if problem.name == "problem":
-        problem.name = path.stem
-    problem.source = source
-    problem.origin = {"file": path.name, "problem": name, "name": problem.name, "sha256": digest_of(source)}
-    return problem
+    called = path.stem if problem.name == "problem" else problem.name
+    origin = {"file": path.name, "problem": name, "name": called, "sha256": digest_of(source)}
+    return replace(case_of(problem.restated(name=called, origin=origin)), source=source)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from anagram.compound import Gram, Linearisation, ResidualMap, gram_of, triangle_of
-from anagram.compound.batch import Batch, count_rows
+from anagram.compound.batch import Batch
 from anagram.errors import SettingError
 from anagram.spectrum.damped import Balanced, Dampings, DualNormal, Normal, balanced, balanced_rows
 from anagram.spectrum.modes import dual_eigh, eigh, from_triangle, lq, svd
@@ -27,7 +27,7 @@ def factorise(how: str, compound: ResidualMap, theta: Float[Array, " params"], b
     ``auto`` is accurate to rounding at the least cost: QR for S ≥ P and LQ for S < P, which is the
     paper's min(P²S, S²P).
     """
-    rows = count_rows(batch)
+    rows = compound.count_rows(batch)
     match choose(how, rows, theta.size):
         case "svd":
             return svd(*compound.features(theta, batch))
@@ -54,7 +54,7 @@ def factorise_for_cutoff(
     For a relative cutoff this is known beforehand; for an absolute one it is decided at every step, from
     ‖J‖_F² = tr JᵀJ, which is at least σ_max².
     """
-    rows = count_rows(batch)
+    rows = compound.count_rows(batch)
     if how != "auto":
         return factorise(how, compound, theta, batch)
     if relative:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
 
 import jax
 import numpy as np
@@ -15,39 +16,10 @@ from anagram.statement import probe
 from anagram.statement.arguments import bind_axes, parameter_names
 from anagram.statement.condition import Condition, check_finite, evaluate_function
 from anagram.statement.domains import Box, Face
-
-if TYPE_CHECKING:
-    from anagram.training.setting import Setting
+from anagram.statement.unknowns import Unknown, Unknowns
 
 Reference = Callable[[np.ndarray], np.ndarray]
 BEGINNING_WEIGHT = 10.0  # of the data from which a nonlinear evolution begins
-
-
-@dataclass(frozen=True)
-class Unknown:
-    """An unknown field; a complex one is carried by two real components."""
-
-    name: str
-    is_complex: bool = False
-
-    @property
-    def components(self) -> int:
-        """How many real numbers it has at each point."""
-        return 2 if self.is_complex else 1
-
-
-@dataclass(frozen=True)
-class Unknowns:
-    """What a model must provide: which fields and coefficients are unknown, and on which domain."""
-
-    domain: Box
-    unknowns: tuple[Unknown, ...]
-    coefficients: Mapping[str, float]
-
-    @property
-    def outputs(self) -> int:
-        """How many real numbers the unknown fields have at a point."""
-        return sum(u.components for u in self.unknowns)
 
 
 class Problem:
@@ -62,10 +34,11 @@ class Problem:
             It is never used in training, only to measure errors.
         reference: a numerical solution: a function from points (n, d) to values (n,), in place of `solution`.
         name: used for run folders and titles.
-        setting: how to solve it when `solve` is told nothing else.
+        setting: how to solve it when `solve` is told nothing else. It is carried along and not looked at here.
         conditions: `Condition`s by name, as keywords or as mappings.
 
-    Everything that can be checked is checked here; see `anagram.errors.ProblemError`.
+    Everything that can be checked is checked here; see `anagram.errors.ProblemError`. Afterwards a problem does not
+    change; `restated` makes another one of it. Its `origin` says where it was found, so that a run can find it again.
     """
 
     def __init__(
@@ -77,7 +50,7 @@ class Problem:
         solution: Any = None,
         reference: Reference | None = None,
         name: str = "problem",
-        setting: Setting | None = None,
+        setting: Any = None,
         **conditions: Condition,
     ) -> None:
         if not isinstance(domain, Box):
@@ -85,9 +58,8 @@ class Problem:
         self.domain = domain
         self.name = str(name)
         self.setting = setting
-        self.origin: dict[str, Any] = {}
-        self.source: str | None = None  # of the file that states it, if it was read from one
-        self.compiled: dict[str, Any] = {}
+        # Problems stated in Python have none. No argument, because conditions may well be called so: see `restated`.
+        self.origin: Mapping[str, Any] = MappingProxyType({})
         self.conditions = _gather((*groups, conditions))
         for key, condition in self.conditions.items():
             if condition.on is not None and not condition.on.lies_in(domain):
@@ -109,9 +81,45 @@ class Problem:
         if reference is not None and (solution is not None or len(self.unknowns) > 1):
             raise ProblemError("give either solution= or reference=, and a reference only for a single unknown")
         self._check_solution()
+        self._is_stated = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_is_stated" in vars(self):
+            raise AttributeError(f"a problem does not change once it is stated; restated({name}=...) gives another one")
+        super().__setattr__(name, value)
+
+    def restated(
+        self,
+        *,
+        name: str | None = None,
+        weights: Mapping[str, float] | None = None,
+        setting: Any = None,
+        origin: Mapping[str, Any] | None = None,
+    ) -> Problem:
+        """Another problem with the same conditions; what is left out is as it was.
+
+        Args:
+            name: what it is called.
+            weights: how much the named conditions count.
+            setting: how it is solved.
+            origin: where it was found, an entry of the catalogue or a file, as JSON values. It is carried along and not
+                looked at here.
+        """
+        other = object.__new__(Problem)
+        conditions = {**self.conditions}
+        for key, weight in (weights or {}).items():
+            conditions[key] = replace(conditions[key], weight=weight)
+        vars(other).update(
+            vars(self),
+            conditions=conditions,
+            name=self.name if name is None else str(name),
+            setting=self.setting if setting is None else setting,
+            origin=self.origin if origin is None else MappingProxyType(dict(origin)),
+        )
+        return other
 
     @property
-    def asked(self) -> Unknowns:
+    def sought(self) -> Unknowns:
         """The unknowns, without the conditions on them."""
         return Unknowns(self.domain, self.unknowns, self.coefficients)
 

@@ -12,26 +12,19 @@ is orthogonal to the tangent space.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from anagram.compound.batch import Batch, ConditionBatch, unweighted
 from anagram.errors import SettingError
+from anagram.spectrum.metric import Metric, metric_correction, orthogonal_correction
 from anagram.tangent.points import pivots
 from anagram.tangent.space import TangentSpace
 
 EMPIRICAL_CUTOFF = 1e-12  # of the largest singular value of φ̂
-
-
-class Metric(NamedTuple):
-    """The tangent space as the corrections need it: parameters v_k/σ_k of an orthonormal basis, coefficients of ∇L."""
-
-    basis: Float[Array, "params modes"]
-    coefficients: Float[Array, " modes"]
 
 
 @dataclass(frozen=True)
@@ -66,40 +59,6 @@ def corrections(space: TangentSpace, batch: Batch, cutoff: float = EMPIRICAL_CUT
     pseudo_inverse, of_metric = metric_correction(metric, features, cutoff)
     orthogonal = orthogonal_correction(metric, features, gradient)
     return Corrections(*(np.asarray(a) for a in (of_metric, orthogonal, pseudo_inverse, gradient)))
-
-
-def metric_correction(
-    metric: Metric, features: Float[Array, "rows params"], cutoff: float
-) -> tuple[Float[Array, "params rows"], Float[Array, "params rows"]]:
-    """φ̂† and E_metric = (1 − V̂_r V̂_rᵀ) G† V̂_r (V̂_rᵀ G† V̂_r)† Δ̂† Ûᵀ.
-
-    With A = Σ⁻¹ Vᵀ V̂_r the middle is V Σ⁻¹ A (AᵀA)† = V Σ⁻¹ (A†)ᵀ: no matrix is squared.
-    """
-    u, delta, vt = jnp.linalg.svd(features, full_matrices=False)
-    keep = delta > cutoff * delta[0]
-    inverse = jnp.where(keep, 1 / jnp.where(keep, delta, 1.0), 0.0)
-    v = jnp.where(keep, vt.T, 0.0)
-    a = metric.basis.T @ v
-    through = metric.basis @ jnp.linalg.pinv(a, rtol=cutoff).T
-    scaled = inverse[:, None] * u.T
-    return v @ scaled, (through - v @ (v.T @ through)) @ scaled
-
-
-def orthogonal_correction(
-    metric: Metric, features: Float[Array, "rows params"], gradient: Float[Array, " rows"]
-) -> Float[Array, " rows"]:
-    """E_⊥ = (⟨NNTK(x_i, ·), ∇L⟩ − ∇L(x_i))_i."""
-    return features @ (metric.basis @ metric.coefficients) - gradient
-
-
-def corrected_inverse(
-    metric: Metric, features: Float[Array, "rows params"], cutoff: float
-) -> Float[Array, "params rows"]:
-    """φ̂† + E_metric in one: V Σ⁻¹ B† with B = ψ_k(x_i).
-
-    B is well conditioned where φ̂ is not, so that a cutoff on it harms less than one on the sum of both terms.
-    """
-    return metric.basis @ jnp.linalg.pinv(features @ metric.basis, rtol=cutoff)
 
 
 def spanning_points(space: TangentSpace, candidates: Batch | None = None, count: int | None = None) -> Batch:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -26,9 +26,6 @@ from anagram.statement.domains import Sobol
 from anagram.statement.expressions import Derivatives, Leaf, Wanted
 from anagram.statement.fields import Field, Frame
 from anagram.statement.problem import Problem
-
-if TYPE_CHECKING:
-    from anagram.solution import Solution
 
 CUTOFF = 1e-11  # of the largest singular value: what is below amplifies rounding
 FIELD_POINTS = 4096  # on which fields are compared
@@ -87,16 +84,16 @@ class Moved:
     """
 
     def __init__(self, model: ParametricModel) -> None:
-        self.model, self.asked = model, model.asked
+        self.model, self.sought = model, model.sought
 
     def quantities(self, both: Float[Array, " twice"], frame: Frame) -> dict[str, Field]:
         """The unknown fields and the coefficients, by name."""
         theta, direction = jnp.split(both, 2)
         source, zero = MovedSource(self.model, theta, direction), (0,) * len(frame.axes)
-        fields = {u.name: Field(Leaf(source, u.name, zero), frame) for u in self.asked.unknowns}
+        fields = {u.name: Field(Leaf(source, u.name, zero), frame) for u in self.sought.unknowns}
         at, along = self.model.quantities(theta, frame), self.model.quantities(direction, frame)
         # Coefficients are parameters themselves: along a direction they move by its own.
-        return fields | {name: at[name] + along[name] for name in self.asked.coefficients}
+        return fields | {name: at[name] + along[name] for name in self.sought.coefficients}
 
 
 class MovedSource:
@@ -196,18 +193,19 @@ class Estimator:
         return ()
 
 
-def estimate_error(solution: Solution, points: int | None = None, seed: int = 0) -> ErrorEstimate:
-    """Estimate the error of a solution on fresh points; see `ErrorEstimate`.
+def estimate_error(
+    problem: Problem, model: ParametricModel, theta: Any, points: int | None = None, seed: int = 0
+) -> ErrorEstimate:
+    """Estimate the error of u_θ on fresh points; see `ErrorEstimate`.
 
     Args:
-        solution: with its problem.
-        points: fresh points inside the domain, in each of two batches; by default as many as in training, and three
-            for every parameter at least.
+        problem: what it solves.
+        model: the family of fields.
+        theta: the parameters.
+        points: fresh points inside the domain, in each of two batches; three for every parameter at least.
         seed: for these points.
     """
-    problem = solution.stated_problem()
-    count = solution.summary.get("points") if points is None else points
-    return Estimator(problem, solution.model, count, seed)(solution.theta)
+    return Estimator(problem, model, points, seed)(theta)
 
 
 def warn_if_unreliable(estimate: ErrorEstimate) -> None:

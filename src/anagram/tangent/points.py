@@ -9,90 +9,10 @@ the density NNTK(x, x) is best, with weights of one over it (``leverage``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
-from anagram import spectrum
-from anagram.compound import Compound, triangle_of
-from anagram.compound.batch import Batch, condition_batch, count_rows, row_scale
-from anagram.statement.domains import PointRule, Tangent
-from anagram.tangent.space import CUTOFF
-
-_CANDIDATES = 4_000_037  # random numbers that never meet those of other points
 SMALLEST = 1e-2  # of the mean: no point weighs more than a hundred times as much as it would in an even batch
-
-
-class TangentPoints:
-    """The conditions whose points are chosen, and how."""
-
-    def __init__(self, compound: Compound, rules: Mapping[str, PointRule], seed: int) -> None:
-        self.compound, self.seed = compound, seed
-        region = compound.problem.region
-        self.rules = {k: r for k, r in rules.items() if isinstance(r, Tangent) and region(k).dimension > 0}
-        self.look: Callable[..., Any] | None = None
-
-    @property
-    def any(self) -> bool:
-        """Whether there are such conditions."""
-        return bool(self.rules)
-
-    def steps_left(self, step: int) -> int | None:
-        """Steps until points are chosen next; None if they never are."""
-        return min((rule.every - step % rule.every for rule in self.rules.values()), default=None)
-
-    def due(self, step: int) -> list[str]:
-        """The conditions whose points are to be chosen after so many steps."""
-        return [key for key, rule in self.rules.items() if step % rule.every == 0]
-
-    def candidates(self, step: int, batch: Batch) -> Batch:
-        """Many points for each such condition; the others keep theirs."""
-        problem, new = self.compound.problem, dict(batch)
-        for index, (key, rule) in enumerate(self.rules.items()):
-            rng = np.random.default_rng([self.seed, step, index, _CANDIDATES])
-            new[key] = condition_batch(problem, key, problem.region(key).draw(rule.pool(), rng))
-        return new
-
-    def compile(self, theta: Array, batch: Batch) -> Callable[..., Any] | None:
-        """Compile the look at the candidates, so that it does not count as training time."""
-        return jax.jit(self.modes).lower(theta, self.candidates(0, batch)).compile() if self.any else None
-
-    def modes(self, theta: Array, pool: Batch) -> tuple[Array, Array, Array]:
-        """R, the orthonormal functions at all rows, and the coefficients of the gradient."""
-        residual, features = self.compound.features(theta, pool)
-        found = spectrum.from_triangle(triangle_of(residual, features), residual.size)
-        keep = found.sigma > jnp.maximum(CUTOFF * found.largest, found.floor)
-        basis = jnp.where(keep, found.lift.T / jnp.where(keep, found.sigma, 1.0), 0.0)
-        return residual, features @ basis, jnp.where(keep, found.projected, 0.0)
-
-    def choose(self, step: int, theta: Array, batch: Batch) -> Batch:
-        """The batch with new points where they are due."""
-        assert self.look is not None
-        pool = self.candidates(step, batch)
-        residual, modes, gradient = (np.asarray(a) for a in self.look(theta, pool))
-        rng = np.random.default_rng([self.seed, step, _CANDIDATES])
-        new, start = dict(batch), 0
-        for key in self.compound.problem.conditions:
-            part = pool[key]
-            rows = slice(start, start + part.source.size)
-            start = rows.stop
-            if key not in self.due(step):
-                continue
-            # Rows are scaled; per unit of weight they are the functions themselves.
-            scale = np.repeat(np.asarray(part.scale), part.source.shape[1])
-            shape = (len(part.x), part.source.shape[1], -1)
-            at_points = (modes[rows] / scale[:, None]).reshape(shape)
-            sizes = np.linalg.norm((residual[rows] / scale).reshape(shape[:2]), axis=1)
-            wanted = len(batch[key].x)
-            index, weight = choose(self.rules[key].how, at_points, sizes, gradient, wanted, rng)
-            chosen = jax.tree.map(lambda leaf, index=index: leaf[index], part)
-            new[key] = chosen._replace(scale=jnp.asarray(row_scale(self.compound.problem.weight(key), weight)))
-        assert count_rows(new) == count_rows(batch), "numbers of points never change"
-        return new
 
 
 def choose(

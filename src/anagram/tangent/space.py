@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import jax
@@ -59,7 +58,7 @@ class TangentSpace:
         if not isinstance(cutoff, int | float) or isinstance(cutoff, bool) or not 0 <= cutoff < 1:
             raise SettingError(f"the cutoff is a fraction of the largest singular value, below 1; got {cutoff!r}")
         if not isinstance(model, ParametricModel):
-            model = ParametricModel(problem.asked, model, seed)
+            model = ParametricModel(problem.sought, model, seed)
         self.problem, self.model = problem, model
         self.theta = jnp.asarray(model.theta if theta is None else theta, dtype=float)
         if self.theta.shape != model.theta.shape:
@@ -217,13 +216,9 @@ def with_boundary_weight(problem: Problem, factor: float) -> Problem:
     if not 0 < factor < np.inf:
         raise SettingError(f"the factor of the boundary's weight must be positive, not {factor!r}")
     inner = problem.domain.dimension
-    conditions = {
-        key: replace(condition, weight=problem.weight(key) * (factor if problem.region(key).dimension < inner else 1.0))
-        for key, condition in problem.conditions.items()
-    }
-    return Problem(
-        problem.domain, conditions, unknowns=_kinds(problem), coefficients=problem.coefficients, name=problem.name
-    )
+    on_boundary = {key: problem.region(key).dimension < inner for key in problem.conditions}
+    weights = {key: problem.weight(key) * (factor if outer else 1.0) for key, outer in on_boundary.items()}
+    return problem.restated(weights=weights)
 
 
 def _both_or_none(other: Any, y: Any) -> None:

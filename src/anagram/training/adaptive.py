@@ -7,7 +7,7 @@ there; it is halved along the axis on which the residual varies most.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -17,16 +17,19 @@ from anagram.compound import Compound
 from anagram.compound.batch import Batch, condition_batch
 from anagram.statement.domains import Cells, Cloud, PointRule, Region
 from anagram.statement.domains.cells import Fixed, Mesh
+from anagram.training.moving import Iterate, MovingPoints
 
 SHARE = 0.15  # of the cells may be halved at a time
 GAIN = 30.0  # a cell is halved if it is so many times worse than the pair joined for it
-ADAPT_EVERY = 10  # steps at least between two moves
+ADAPT_EVERY = 10  # steps between two looks at the cells
 ROUNDS = 3  # times at most that the cells are looked at and halved at one move
 WORSE = 2.0  # nothing moves while the loss on fresh points is below so many times the loss
 
 
-class AdaptivePoints:
+class AdaptivePoints(MovingPoints):
     """The cells of all conditions that have them."""
+
+    noisy = False
 
     def __init__(self, compound: Compound, rules: Mapping[str, PointRule]) -> None:
         self.compound = compound
@@ -41,28 +44,53 @@ class AdaptivePoints:
             fractions = [part.measure / region.measure for part in region.parts]
             shares = [rule.share(f) if len(fractions) > 1 else rule for f in fractions]
             self.meshes[key] = [s.mesh(region.dimension) for s in shares if isinstance(s, Cells)]
-        self.rows_of: Callable[..., Any] | None = None
-
-    def _rows(self, theta: jax.Array, probes: Batch) -> dict[str, jax.Array]:
-        return {
-            key: jax.vmap(lambda p, key=key: self.compound.point_rows(key, theta, p))(part)
-            for key, part in probes.items()
-        }
-
-    def compile(self, theta: jax.Array) -> Callable[..., Any] | None:
-        """Compile the look at the cells, so that it does not count as training time."""
-        return jax.jit(self._rows).lower(theta, self.probes()).compile() if self.any else None
 
     @property
-    def any(self) -> bool:
-        """Whether there is anything to adapt."""
-        return bool(self.meshes)
+    def has_view(self) -> bool:
+        return True
+
+    def view(self, compound: Compound, theta: jax.Array, probes: Batch) -> dict[str, jax.Array]:
+        """The rows of every probe."""
+        return {
+            key: jax.vmap(lambda p, key=key: compound.point_rows(key, theta, p))(part) for key, part in probes.items()
+        }
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        return tuple(self.meshes)
+
+    def steps_left(self, step: int) -> int | None:
+        return ADAPT_EVERY - step % ADAPT_EVERY
+
+    def after(self, step: int, at: Iterate, batch: Batch) -> Batch | None:
+        if step % ADAPT_EVERY or not at.fresh_loss() > WORSE * at.loss:
+            return None
+        new, halved = self.improve(at.theta, batch)
+        return new if halved else None
+
+    @property
+    def signature(self) -> tuple[Any, ...]:
+        return tuple(self.order.items())
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {
+            f"{name}.{part}": getattr(mesh, part)
+            for key, meshes in self.meshes.items()
+            for name, mesh in zip(_mesh_names(key, meshes), meshes, strict=True)
+            for part in _MESH_PARTS
+        }
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self.meshes = {
+            key: [_restored(mesh, name, arrays) for name, mesh in zip(_mesh_names(key, meshes), meshes, strict=True)]
+            for key, meshes in self.meshes.items()
+        }
 
     def _cloud(self, key: str, extra: int) -> Cloud:
         region = self.compound.problem.region(key)
         return _draw(region, self.meshes[key], self.order[key] + extra)
 
-    def probes(self) -> Batch:
+    def probes(self, batch: Batch) -> Batch:
         """Points of every cell that the model is not trained on."""
         return {key: condition_batch(self.compound.problem, key, self._cloud(key, 1)) for key in self.meshes}
 
@@ -79,9 +107,9 @@ class AdaptivePoints:
         return {**batch, **new}, sum(moved.values())
 
     def _improve_once(self, theta: jax.Array) -> dict[str, int]:
-        assert self.rows_of is not None
-        probes = self.probes()
-        rows = {key: np.asarray(values) for key, values in self.rows_of(theta, probes).items()}
+        assert self.look is not None
+        probes = self.probes({})
+        rows = {key: np.asarray(values) for key, values in self.look(theta, probes).items()}
         halved = dict.fromkeys(self.meshes, 0)
         for key, meshes in self.meshes.items():
             scale = np.asarray(probes[key].scale)[:, None]
@@ -115,3 +143,34 @@ def _roughest_axis(values: np.ndarray) -> np.ndarray:
     inner = tuple(range(1, values.ndim))
     variation = [np.sum(np.diff(values, n=2, axis=a) ** 2, axis=inner) for a in inner[:-1]]
     return np.argmax(np.stack(variation, axis=1), axis=1)
+
+
+_MESH_PARTS = ("low", "high", "parent", "leaves")
+
+
+def _mesh_names(key: str, meshes: list[Mesh]) -> list[str]:
+    return [f"mesh[{key!r}][{index}]" for index in range(len(meshes))]
+
+
+def _restored(old: Mesh, name: str, arrays: Mapping[str, np.ndarray]) -> Mesh:
+    """A mesh with the cells that were stored; numbers of cells in use never change."""
+    parts = {part: arrays[f"{name}.{part}"] for part in _MESH_PARTS}
+    cells = len(parts["low"])
+    fits = (
+        parts["low"].shape == parts["high"].shape == (cells, old.dimension)
+        and parts["low"].dtype == parts["high"].dtype == np.float64
+        and parts["parent"].shape == (cells,)
+        and parts["leaves"].shape == old.leaves.shape
+        and parts["leaves"].dtype.kind == parts["parent"].dtype.kind == "i"
+        and np.all((parts["leaves"] >= 0) & (parts["leaves"] < cells))
+        and len(np.unique(parts["leaves"])) == len(parts["leaves"])
+        and np.all((parts["parent"] >= -1) & (parts["parent"] < cells))
+        and np.all((parts["low"] >= 0) & (parts["low"] < parts["high"]) & (parts["high"] <= 1))
+    )
+    if not fits:
+        raise ValueError(f"{name} does not describe cells")
+    new = object.__new__(Mesh)
+    new.largest = old.largest
+    for part, value in parts.items():
+        setattr(new, part, value)
+    return new

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from anagram.compound.batch import enough_points
 from anagram.environment import has_accelerator
 from anagram.methods import Method
 from anagram.models import MLP, ModelSpec
@@ -32,7 +33,7 @@ def complete(setting: Setting, problem: Problem) -> Setting:
 
 def default_model(problem: Problem) -> ModelSpec:
     """A network of a size that fits the problem."""
-    many = problem.asked.outputs**0.5  # several unknowns share the hidden layers
+    many = problem.sought.outputs**0.5  # several unknowns share the hidden layers
     if problem.domain.dimension > 2:
         return MLP(round(80 * many))
     if problem.is_linear:
@@ -47,6 +48,11 @@ def default_steps(problem: Problem) -> int:
     if problem.is_linear:
         return 800
     return 600 if has_accelerator() else 450
+
+
+def default_points(problem: Problem, method: Method, parameters: int) -> int:
+    """How many points the domain gets where nothing is said."""
+    return enough_points(problem, parameters) if method.points_wanted is None else method.points_wanted
 
 
 def default_options(problem: Problem, method: str | Method, points: Any = None) -> dict[str, float]:

@@ -14,6 +14,7 @@ from anagram.errors import SettingError
 from anagram.statement.condition import mapped_source, source_rows
 from anagram.statement.domains import Cloud, PointRule, Redrawn, Region, Repeated
 from anagram.statement.problem import Problem
+from anagram.training.moving import Iterate, MovingPoints
 
 
 class Pool:
@@ -49,7 +50,8 @@ class Pool:
     def _draw(self, key: str, number: int) -> ConditionBatch:
         index = list(self.problem.conditions).index(key)
         region = self.problem.region(key)
-        # One number more than the points of `sample` are drawn from, and never zero: zeros at the end say nothing.
+        # One number more than the points of `sample` are drawn from, and never zero: NumPy leaves out zeros at the end,
+        # so that [seed, index, 0] would give the points of `sample` again.
         rng = np.random.default_rng([self.seed, index, 1 + number])
         cloud = draw_repeatedly(region, self.rules[key], rng, self.steps)
         flat = cloud.x.reshape(-1, cloud.x.shape[-1])
@@ -62,11 +64,13 @@ class Pool:
         )
 
 
-class RedrawnPoints:
+class RedrawnPoints(MovingPoints):
     """The conditions whose points are drawn anew every so many steps.
 
     Like those of a pool, the points depend on the seed and the number of the step alone.
     """
+
+    are_new = True
 
     def __init__(self, problem: Problem, rules: Mapping[str, PointRule], seed: int) -> None:
         by_period: dict[int, dict[str, PointRule]] = {}
@@ -76,13 +80,15 @@ class RedrawnPoints:
         self.pools = {every: Pool(problem, group, seed, steps=1) for every, group in by_period.items()}
 
     @property
-    def any(self) -> bool:
-        """Whether there are such conditions."""
-        return bool(self.pools)
+    def conditions(self) -> tuple[str, ...]:
+        return tuple(key for pool in self.pools.values() for key in pool.rules)
 
     def steps_left(self, step: int) -> int | None:
-        """Steps until points are drawn next; None if they never are."""
         return min((every - step % every for every in self.pools), default=None)
+
+    def after(self, step: int, at: Iterate, batch: Batch) -> Batch | None:
+        drawn = self.draw(step, batch)
+        return None if drawn is batch else drawn
 
     def draw(self, step: int, batch: Batch) -> Batch:
         """The batch after so many steps, with new points where they are due."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,25 +14,24 @@ import numpy as np
 from anagram.compound import Compound
 from anagram.compound.batch import Batch, checked_seed, count_rows, point_rules, sample, warn_if_few
 from anagram.compound.judge import Judge, Measured
-from anagram.environment import gigabytes, physical_memory
 from anagram.errors import AnagramError, PointsWarning, ProblemError, RunWarning, SettingError
-from anagram.methods import Method
-from anagram.models import ModelSpec, ParametricModel, count_parameters
-from anagram.models.spec import spec_to_json
-from anagram.solution import Solution
+from anagram.models import ParametricModel, count_parameters
 from anagram.statement.arguments import parameter_names
 from anagram.statement.condition import check_finite
 from anagram.statement.problem import Problem
-from anagram.tangent.points import TangentPoints
-from anagram.training.adaptive import ADAPT_EVERY, WORSE, AdaptivePoints
+from anagram.training.adaptive import AdaptivePoints
 from anagram.training.budget import BLOCK, Budget, block_length, is_check
+from anagram.training.compiled import logged_columns, programs_of_run
+from anagram.training.defaults import default_points
 from anagram.training.history import History
 from anagram.training.interrupts import Interrupts
-from anagram.training.pool import Pool, RedrawnPoints, batch_of
+from anagram.training.memory import out_of_memory, refuse_too_large
+from anagram.training.moving import Iterate, MovingPoints
+from anagram.training.pool import Pool, RedrawnPoints
+from anagram.training.reached import Reached
+from anagram.training.runstate import Best, RunState
 from anagram.training.setting import Setting
-
-if TYPE_CHECKING:
-    from anagram.keeping.runfolder import RunFolder
+from anagram.training.tangent_points import TangentPoints
 
 WORTH_SAYING = 10.0  # times as large as it was, and the loss on fresh points is worth a warning
 CONVERGED = 1e-8  # a run that stops by itself has converged if the loss fell by this factor, else it is stuck
@@ -41,110 +39,69 @@ CONVERGED = 1e-8  # a run that stops by itself has converged if the loss fell by
 Monitor = Callable[..., Any]
 
 
-@dataclass(frozen=True)
-class Compiled:
-    """The compiled functions of a run. They depend on shapes alone: runs with other seeds use them again."""
-
-    begin: Callable[..., Any]
-    block: Any  # it also says what it returns, by `out_info`
-    measure: Callable[..., Any]
-    moved: Callable[..., Any]
-    rows: Callable[..., Any] | None
-    candidates: Callable[..., Any] | None
-
-
-def reusable_key(model: Any, method: Method, shapes: Any) -> str | None:
-    """What compiled functions depend on; None for models and methods that carry arrays of their own."""
-    if not isinstance(model, ModelSpec) or jax.tree.leaves(method):
-        return None
-    return f"{spec_to_json(model)} {method!r} {shapes}"
-
-
-class Best(NamedTuple):
-    """The parameters with the least loss on fresh points, of those at checks."""
-
-    step: int
-    validation_loss: float
-    theta: np.ndarray
-
-
 class Trainer:
-    """One run: model, batch, method and judge, and the compiled functions that work on them."""
+    """One run: model, batch, method and judge, and the compiled functions that work on them.
+
+    `start` are other first parameters; `result` makes what `solution` returns.
+    """
 
     def __init__(
-        self, problem: Problem, setting: Setting, seed: int, start: Solution | np.ndarray | None = None
+        self,
+        problem: Problem,
+        setting: Setting,
+        seed: int,
+        start: Reached | np.ndarray | None = None,
+        result: Callable[..., Reached] = Reached,
     ) -> None:
+        self.result = result
         self.problem, self.setting, self.seed = problem, setting, checked_seed(seed)
         self.method = setting.make_method()
-        _refuse_too_large(self.method, count_parameters(setting.model, problem.asked), 0)
-        self.model = ParametricModel(problem.asked, setting.model, self.seed)
+        refuse_too_large(self.method, count_parameters(setting.model, problem.sought), 0)
+        self.model = ParametricModel(problem.sought, setting.model, self.seed)
         self.start: np.ndarray | None = None
-        if isinstance(start, Solution):
-            if start.model.asked.unknowns != problem.unknowns or start.domain.axes != problem.domain.axes:
+        if isinstance(start, Reached):
+            if start.model.sought.unknowns != problem.unknowns or start.domain.axes != problem.domain.axes:
                 raise SettingError("the solution to start from has other unknowns or axes than the problem")
             start = start.theta
         if start is not None:
             self.start = np.asarray(start)
             self.model.adopt(self.start)
         self.compound = Compound(problem, self.model)
-        inside = self.method.points_inside(problem, self.model.parameters)
+        inside = default_points(problem, self.method, self.model.parameters)
         rules = point_rules(problem, setting.points, inside, random=self.method.fresh_points)
         self.pool = Pool(problem, rules, self.seed, BLOCK) if self.method.fresh_points else None
-        self.redrawn = RedrawnPoints(problem, {} if self.pool else rules, self.seed)
+        kinds: tuple[MovingPoints, ...] = (
+            RedrawnPoints(problem, {} if self.pool else rules, self.seed),
+            TangentPoints(self.compound, {} if self.pool else rules, self.seed),
+            AdaptivePoints(self.compound, rules),
+        )
+        self.moving = tuple(points for points in kinds if points.conditions)
         self.batch = sample(problem, rules, seed=self.seed)
-        _refuse_too_large(self.method, self.model.parameters, count_rows(self.batch))
-        if self.pool is None and not self.redrawn.any:
+        refuse_too_large(self.method, self.model.parameters, count_rows(self.batch))
+        if self.pool is None and not any(points.are_new for points in self.moving):
             warn_if_few(self.batch, self.model.parameters)
         self.judge = Judge(self.compound, self.batch, self.seed)
-        self.adaptive = AdaptivePoints(self.compound, rules)
-        self.chosen = TangentPoints(self.compound, {} if self.pool else rules, self.seed)
         self.history = History()
         self.best: Best | None = None
         self.seconds = 0.0
         try:
             self._compile()
         except (MemoryError, jax.errors.JaxRuntimeError) as error:
-            raise SettingError(_out_of_memory(error, self.model.parameters, count_rows(self.batch))) from error
+            raise SettingError(out_of_memory(error, self.model.parameters, count_rows(self.batch))) from error
 
     def _compile(self) -> None:
         started = time.perf_counter()
-        fresh, place = self._fresh()
-        shapes = jax.tree.map(jnp.shape, (self.model.theta, self.batch, fresh, self.judge.data))
-        # Points that move are looked at by functions of their own, also where there are as many of them.
-        looks = (*self.adaptive.order.items(), *self.chosen.rules.items())
-        key = reusable_key(self.setting.model, self.method, (shapes, looks))
-        compiled = self.problem.compiled.get(key) if key else None
-        if compiled is None:
-            compiled = self._compile_functions(fresh, place)
-            if key:
-                self.problem.compiled[key] = compiled
-        self._block, self._measure, self._moved = compiled.block, compiled.measure, compiled.moved
-        self.adaptive.rows_of, self.chosen.look = compiled.rows, compiled.candidates
-        self.state = compiled.begin(self.model.theta, self.batch)
+        compound, fresh = self.compound, self._fresh()[0]
+        programs = programs_of_run(self.method, compound, self.judge, self.moving, self.batch, fresh)
+        self.logged = {**logged_columns(programs), "seconds": np.dtype(float)}
+        programs = programs.bound(compound.numbers)
+        self._blocks, self._measure, self._moved = programs.blocks, programs.measure, programs.moved
+        for points, look in zip(self.moving, programs.looks, strict=True):
+            points.look = look
+        self.state = programs.begin(self.model.theta, self.batch)
         self.compile_seconds = time.perf_counter() - started
         if not np.isfinite(self.state.loss):
             self._explain_start()
-
-    def _compile_functions(self, fresh: Batch, place: int) -> Compiled:
-        method, compound, theta = self.method, self.compound, self.model.theta
-        begin = jax.jit(lambda theta, batch: method.init(compound, theta, batch)).lower(theta, self.batch).compile()
-        state = begin(theta, self.batch)
-
-        def block(step):
-            return jax.jit(lambda *arguments: run_block(step, compound, *arguments))
-
-        moved = jax.jit(lambda state, batch: method.moved(compound, state, batch))
-        return Compiled(
-            begin=begin,
-            block=[
-                block(s).lower(state, self.batch, jnp.asarray(0), fresh, jnp.asarray(place)).compile()
-                for s in method.stages
-            ],
-            measure=jax.jit(self.judge.measure).lower(theta, *self.judge.data).compile(),
-            moved=moved.lower(state, self.batch).compile(),
-            rows=self.adaptive.compile(theta),
-            candidates=self.chosen.compile(theta, self.batch),
-        )
 
     def _explain_start(self) -> None:
         """The first loss is not finite: name a condition and a point."""
@@ -162,18 +119,17 @@ class Trainer:
         monitors: Sequence[Monitor] = (),
         look_every: float | None = None,
         keep: str = "last",
-        folder: RunFolder | None = None,
-    ) -> Solution:
+    ) -> Reached:
         """Run blocks of steps until the budget, the goal, the method or a monitor says stop.
 
         Monitors look at the run about every `look_every` seconds. A run that breaks off, by an error of the user's
-        functions or for want of memory, ends with what was reached before. The folder keeps checkpoints.
+        functions or for want of memory, ends with what was reached before.
         """
         monitors, pace = list(monitors), None
         with Interrupts() as interrupts:
             if not self.history.blocks:
                 self._look({})
-                self._tell(monitors, folder)
+                self._tell(monitors)
             reason = "interrupted" if interrupts.seen else self._reason(budget)
             while reason is None:
                 try:
@@ -182,7 +138,7 @@ class Trainer:
                     reason = self._broken_off(error)
                     break
                 pace = self.record["seconds_per_step"]
-                stop = self._tell(monitors, folder)
+                stop = self._tell(monitors)
                 reason = "interrupted" if interrupts.seen else self._reason(budget) or stop
         _warn_if_overfitted(self.history.blocks[0]["loss"], self.record)
         if keep == "last":
@@ -194,19 +150,27 @@ class Trainer:
         """What the last look at the run saw."""
         return self.history.blocks[-1]
 
-    @property
-    def logged(self) -> dict[str, np.dtype]:
-        """The columns that steps are logged in, with the type of their values."""
-        log: dict[str, Any] = self._block[0].out_info[1]
-        return {**{key: np.dtype(leaf.dtype) for key, leaf in log.items()}, "seconds": np.dtype(float)}
+    def run_state(self) -> RunState:
+        """All that the run goes on from, between two blocks."""
+        points = {name: array for moving in self.moving for name, array in moving.arrays().items()}
+        return RunState(
+            self.state, self.batch, bool(self.moving), points, self.history, self.seconds, self.best, self.start
+        )
 
-    def solution(self, reason: str = "not stopped yet", keep: str = "last") -> Solution:
+    def restore(self, state: RunState) -> None:
+        """Go on from a state that a run of the same configuration gave."""
+        for moving in self.moving:
+            moving.restore(state.points)
+        self.state, self.batch, self.history = state.method, state.batch, state.history
+        self.seconds, self.best = state.seconds, state.best
+
+    def solution(self, reason: str = "not stopped yet", keep: str = "last") -> Reached:
         """What has been reached: the last parameters, or those that are best on fresh points."""
         theta, losses = self.state.theta, self.record
         if keep == "best" and self.best is not None and self.best.validation_loss < losses["validation_loss"]:
             theta = jnp.asarray(self.best.theta)
             losses = self._losses(theta, float(self._moved(self.state._replace(theta=theta), self.batch).loss))
-        return Solution(
+        return self.result(
             problem=self.problem,
             model=self.model,
             theta=np.asarray(theta),
@@ -222,10 +186,10 @@ class Trainer:
             except (MemoryError, jax.errors.JaxRuntimeError):
                 self.history.blocks.append({**self.record, "step": self.history.count, "seconds": self.seconds})
         known = isinstance(error, AnagramError)
-        why = str(error) if known else _out_of_memory(error, self.model.parameters, count_rows(self.batch))
+        why = str(error) if known else out_of_memory(error, self.model.parameters, count_rows(self.batch))
         return f"failed: {why}; what was reached before is kept"
 
-    def _tell(self, monitors: list[Monitor], folder: RunFolder | None) -> str | None:
+    def _tell(self, monitors: list[Monitor]) -> str | None:
         """Show the last record to all monitors; one that returns True stops the run, one that fails is dropped."""
         reason = None
         for monitor in tuple(monitors):
@@ -238,59 +202,42 @@ class Trainer:
                 continue
             if isinstance(answer, bool | np.bool_) and answer:
                 reason = "stopped by a monitor"
-        if folder is not None:
-            folder.after_block(self)
         return reason
 
     def _advance(self, length: int) -> None:
         started = time.perf_counter()
         fresh, place = self._fresh()
-        length = min(
-            length,
-            BLOCK - place,
-            ADAPT_EVERY - self.history.count % ADAPT_EVERY if self.adaptive.any else BLOCK,
-            self.redrawn.steps_left(self.history.count) or BLOCK,
-            self.chosen.steps_left(self.history.count) or BLOCK,
-        )
-        self.state, log, taken = self._block[self.method.stage(self.state)](
-            self.state, self.batch, jnp.asarray(length), fresh, jnp.asarray(place)
-        )
+        until_moved = (points.steps_left(self.history.count) or BLOCK for points in self.moving)
+        length = min(length, BLOCK - place, *until_moved)
+        block = self._blocks[self.method.stage(self.state)]
+        self.state, log, taken = block(self.state, self.batch, jnp.asarray(length), fresh, jnp.asarray(place))
         taken = int(taken)
         elapsed = time.perf_counter() - started
         log = {key: np.asarray(values)[:taken] for key, values in log.items()}
         self.history.extend(log, self.seconds + elapsed * np.arange(1, taken + 1) / taken)
         self.seconds += elapsed
         self.history.note_stages()
-        self._redraw()
-        self._adapt()
+        self._move_points()
         self._look({"seconds_per_step": elapsed / taken, **{k: v[-1].tolist() for k, v in log.items()}})
 
     def _fresh(self) -> tuple[Batch, int]:
         """The points drawn for the steps to come, and the place of the next step among them."""
         return ({}, 0) if self.pool is None else self.pool.at(self.history.count)
 
-    def _redraw(self) -> None:
-        """Draw or choose new points where it is time to; a sketch keeps those it has."""
-        if (self.redrawn.any or self.chosen.any) and not self.history.sketching:
-            started = time.perf_counter()
-            batch = self.redrawn.draw(self.history.count, self.batch)
-            if self.chosen.due(self.history.count):
-                batch = self.chosen.choose(self.history.count, self.method.iterate(self.state)[0], batch)
-            if batch is not self.batch:
-                self.batch = batch
-                self.state = self._moved(self.state, self.batch)
-            self.seconds += time.perf_counter() - started
-
-    def _adapt(self) -> None:
-        """Move points if the loss on fresh points says so."""
-        if not self.adaptive.any or self.history.count % ADAPT_EVERY or self.history.sketching:
+    def _move_points(self) -> None:
+        """Let points move where it is time to; a sketch keeps those it has."""
+        if not self.moving or self.history.sketching:
             return
         started = time.perf_counter()
-        theta, loss = self.method.iterate(self.state)
-        if self._measure(theta, *self.judge.data).validation_loss > WORSE * loss:
-            self.batch, moved = self.adaptive.improve(theta, self.batch)
-            if moved:
-                self.state = self._moved(self.state, self.batch)
+        for points in self.moving:
+            theta, loss = self.method.iterate(self.state)
+            at = Iterate(theta, loss, lambda theta=theta: self._measure(theta, *self.judge.data).validation_loss)
+            batch = points.after(self.history.count, at, self.batch)
+            if batch is None:
+                continue
+            self.batch = batch
+            self.state = self._moved(self.state, batch)
+            if not points.noisy:
                 self.history.moved_at = self.history.count
         self.seconds += time.perf_counter() - started
 
@@ -336,7 +283,7 @@ class Trainer:
         early, best = budget.early_stopping, self.best
         if early is not None and best is not None and self.history.count >= best.step + early:
             return f"stopped early: the loss on fresh points was lowest {self.history.count - best.step} steps ago"
-        noisy = self.pool is not None or self.redrawn.any or self.chosen.any or self.method.may_rise
+        noisy = self.pool is not None or any(p.noisy for p in self.moving) or self.method.may_rise
         waited = self.history.waited_in_vain(
             budget.patience, budget.least_progress, noisy=noisy, best_at=0 if best is None else best.step
         )
@@ -368,44 +315,6 @@ class Trainer:
         }
 
 
-def run_block(
-    take_step: Any, compound: Compound, state: Any, batch: Batch, count: Any, pool: Batch | None = None, place: Any = 0
-) -> tuple[Any, dict[str, Any], Any]:
-    """At most `count` steps as one compiled loop; a failed or stuck step ends it. Returns state, log, steps taken.
-
-    Each step takes its own points out of a pool, from a place on, for the conditions that are in it.
-    """
-    step = jax.jit(lambda state, batch: take_step(compound, state, batch))  # traced once
-    template = jax.eval_shape(lambda s: step(s, batch_of(batch, pool or {}, place))[1], state)
-    log = jax.tree.map(lambda leaf: jnp.zeros((BLOCK, *leaf.shape), leaf.dtype), template)
-
-    def goes_on(carry: Any) -> Any:
-        taken, _, _, halted = carry
-        return (taken < count) & ~halted
-
-    def body(carry: Any) -> Any:
-        taken, state, log, _ = carry
-        state, info = step(state, batch_of(batch, pool or {}, place + taken))
-        log = jax.tree.map(lambda column, value: column.at[taken].set(value), log, info)
-        return taken + 1, state, log, info["failed"] | info["stuck"] | info.get("over", False)
-
-    taken, state, log, _ = jax.lax.while_loop(goes_on, body, (jnp.asarray(0), state, log, jnp.asarray(False)))
-    return state, log, taken
-
-
-def _refuse_too_large(method: Method, parameters: int | None, rows: int) -> None:
-    """The matrices of a step must fit into memory; say so before any of them is allocated."""
-    there = physical_memory()
-    if parameters is None or there is None or method.memory(parameters, rows) <= there:
-        return
-    needed = method.memory(parameters, rows)
-    fewer = " or fewer points" if method.memory(parameters, 0) <= there else ""
-    raise SettingError(
-        f"a model with {parameters} parameters needs matrices of about {gigabytes(needed)} GB, this machine has "
-        f"{gigabytes(there)}: take a smaller model{fewer}"
-    )
-
-
 def _warn_if_overfitted(first: float, record: dict[str, Any]) -> None:
     loss, fresh = record["loss"], record["validation_loss"]
     if fresh > 30 * loss and fresh > 1e-8 * first:
@@ -431,18 +340,6 @@ def _wants_run(monitor: Monitor) -> bool:
     """Whether a monitor takes the run beside the record."""
     names = parameter_names(monitor)
     return names is not None and len(names) > 1
-
-
-def _out_of_memory(error: Exception, parameters: int, rows: int) -> str:
-    """What to say when the machine could not do it."""
-    text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in text or "emory" in text:
-        size = 8 * parameters * rows / 2**30
-        return (
-            f"out of memory; J alone, {rows} rows by {parameters} parameters, takes {size:.2g} GB: use fewer points or "
-            "a smaller model"
-        )
-    return f"the machine gave up: {text}"
 
 
 def _known(value: Any) -> float | None:

@@ -228,6 +228,6 @@ def test_wrong_solutions_fail(monkeypatch):
         def __call__(self, x):
             return x[:, 0]
 
-    monkeypatch.setattr("anagram.keeping.files.load", lambda folder: lambda x: x[:, 1])
+    monkeypatch.setattr("anagram.solution.load", lambda folder: lambda x: x[:, 1])
     (finding,) = selftest._save_and_load(Other())
     assert finding.state == "failed"

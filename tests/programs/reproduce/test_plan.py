@@ -23,7 +23,7 @@ def test_every_experiment_can_be_stated(experiment):
     problem = experiment.stated()
     method = problem.setting.make_method()
     expected = {"laplace-2d": 129, "heat": 257, "laplace-5d": 449, "allen-cahn": 921, "burgers": 2241}
-    assert ag.ParametricModel(problem.asked, problem.setting.model, 0).parameters == expected[experiment.problem]
+    assert ag.ParametricModel(problem.sought, problem.setting.model, 0).parameters == expected[experiment.problem]
     if experiment.method == "anagram":
         assert (method.rows, method.search) == ("paper", "paper")
     if experiment.method in ("gd", "engd"):

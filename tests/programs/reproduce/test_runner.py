@@ -40,8 +40,8 @@ def test_seeds_side_by_side_are_what_solve_gives_one_by_one(method, tmp_path):
 
 def test_random_points_are_each_seeds_own(tmp_path):
     experiment = Experiment("laplace-5d", "adam", 2, (0, 1))
-    problem = experiment.stated()
-    problem.setting = ag.Setting(ag.MLP(4), "adam", points={"equation": ag.Uniform(20), "walls": ag.Uniform(10)})
+    setting = ag.Setting(ag.MLP(4), "adam", points={"equation": ag.Uniform(20), "walls": ag.Uniform(10)})
+    problem = experiment.stated().restated(setting=setting)
     group = Group(Prepared(experiment, problem), [0, 1], tmp_path)
     assert group.batch_axes == 0
     assert group.batch["equation"].x.shape == (2, 20, 5)

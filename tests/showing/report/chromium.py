@@ -1,7 +1,8 @@
 """A headless Chromium for the tests of pages: found on this machine, or fetched once into the environment.
 
-`python tests/showing/report/chromium.py` fetches it. The npm package used carries the browser, its libraries and a font inside
-itself; npm comes with the wheel of node that the type checker needs. So neither root nor any other download is needed.
+`python tests/showing/report/chromium.py` fetches it. The npm package used carries the browser, its libraries and a font
+inside itself; npm comes with the wheel of node that the type checker needs. So neither root nor any other download is
+needed.
 """
 
 import contextlib

@@ -9,7 +9,7 @@ from tolerances import assert_close
 
 @pytest.fixture(scope="module")
 def space(heat):
-    model = ag.ParametricModel(heat.asked, ag.MLP(6), 0)
+    model = ag.ParametricModel(heat.sought, ag.MLP(6), 0)
     return TangentSpace(heat, model, points=ag.GaussLegendre(12))
 
 
@@ -50,6 +50,6 @@ def test_pictures_in_two_dimensions_and_in_one(space, tmp_path):
     assert len(figure.axes) == 17
     assert spreads.shape == (16,)
     line = ag.Problem(ag.Box(x=(0, 1)), equation=ag.Condition(lambda u: u.d("x", "x")))
-    flat = TangentSpace(line, ag.ParametricModel(line.asked, ag.MLP(4), 0), points=ag.GaussLegendre(30))
+    flat = TangentSpace(line, ag.ParametricModel(line.sought, ag.MLP(4), 0), points=ag.GaussLegendre(30))
     figure, _ = kernel_figure(flat, "green", "a title")
     assert len(figure.axes) == 16

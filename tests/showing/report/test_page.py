@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import anagram as ag
 from anagram.programs.commands.report import report
-from anagram.showing.report.page import write_page
+from anagram.programs.page import write_page
 from anagram.showing.report.page.data import thinned
 from anagram.showing.report.page.encode import json_html, number_html, script_json
 from anagram.showing.report.page.fields import FIELD_BYTES, STATED_ELSEWHERE, choose_sampling

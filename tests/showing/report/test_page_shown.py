@@ -12,7 +12,7 @@ from headless import Browser
 from looking import FAINT, assert_sound, coordinates, map_of, picture, read, tip
 
 import anagram as ag
-from anagram.showing.report.page import write_page
+from anagram.programs.page import write_page
 from tolerances import assert_close
 
 EVIL = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>"

@@ -39,7 +39,7 @@ def doctor(
 
 
 def _print_json(found: list[Finding]) -> None:
-    from anagram.keeping.files import json_text
+    from anagram.keeping.atomic import json_text
     from anagram.programs.doctor import healthy
 
     typer.echo(json_text({"healthy": healthy(found), "findings": [asdict(finding) for finding in found]}), nl=False)

@@ -45,7 +45,7 @@ def _export(
     folder: Path, format_: str | None, grid: str, derivatives: list[str], at: list[str], path: Path | None
 ) -> Path:
     from anagram.errors import SettingError
-    from anagram.keeping.files import load
+    from anagram.solution import load
 
     kind = format_ or (FORMATS.get(path.suffix) if path is not None else "netcdf")
     if kind not in SUFFIXES:
@@ -96,7 +96,7 @@ def _derivative(text: str, solution: Any) -> tuple[str, Callable[..., Any]]:
     if not colon or not all(axes):
         raise SettingError(f"--derivative needs an unknown and axes, as in u:x or u:x,x, not '{text}'")
     for kind, known, named in (
-        ("unknown", [u.name for u in solution.model.asked.unknowns], [unknown]),
+        ("unknown", [u.name for u in solution.model.sought.unknowns], [unknown]),
         ("axis", solution.domain.axes, axes),
     ):
         for name in named:

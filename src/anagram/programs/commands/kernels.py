@@ -45,8 +45,8 @@ def _draw_kernels(
 ) -> None:
     import anagram as ag
     from anagram.compound.batch import checked_seed
-    from anagram.keeping.files import file_name, prepare_folder
-    from anagram.programs.loading import find_problem
+    from anagram.keeping.atomic import file_name, prepare_folder
+    from anagram.programs.loading import find_case
     from anagram.showing.report.kernels import KINDS, inner_condition, kernel_figure, what_is_shown
     from anagram.tangent.space import with_boundary_weight
     from anagram.training.defaults import complete
@@ -54,10 +54,11 @@ def _draw_kernels(
     for name, given, known in (("--kind", kinds, tuple(KINDS)), ("--at", stages, ("start", "end"))):
         if not given or not set(given) <= set(known):
             raise ag.SettingError(f"{name} takes {', '.join(known)}, not '{','.join(given)}'")
-    problem = find_problem(target, paper, {})
+    case = find_case(target, paper, {})
+    problem = case.problem
     inner_condition(problem)  # or there is nothing to draw
-    recipe = complete(problem.setting or ag.Setting(), problem).model
-    model = ag.ParametricModel(problem.asked, recipe, checked_seed(seed))
+    recipe = complete(case.setting, problem).model
+    model = ag.ParametricModel(problem.sought, recipe, checked_seed(seed))
     where = prepare_folder(folder)
     for stage in dict.fromkeys(stages):
         theta = None

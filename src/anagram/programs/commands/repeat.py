@@ -12,7 +12,7 @@ from rich.table import Table
 from anagram.programs.commands.common import escape, out, show_warning, wrong_input
 
 if TYPE_CHECKING:
-    from anagram.statement.problem import Problem
+    from anagram.training.case import Case
 
 DIFFERENT = 1
 
@@ -32,7 +32,7 @@ def repeat(
     enable_compilation_cache()
     warnings.showwarning = show_warning
     with wrong_input():
-        solution, comparison = run_again(folder, _problem(folder, trust), to, progress=not quiet)
+        solution, comparison = run_again(folder, _case(folder, trust), to, progress=not quiet)
     if not quiet:
         table = Table("", "then", "now", box=None, header_style="bold", pad_edge=False)
         table.add_row("loss", *("not finite" if v is None else f"{v:.16e}" for v in comparison.losses))
@@ -46,12 +46,12 @@ def repeat(
         raise typer.Exit(DIFFERENT)
 
 
-def _problem(folder: Path, trust: bool) -> Problem | None:
+def _case(folder: Path, trust: bool) -> Case | None:
     """The problem of a file in the folder, if the user trusts it; None for the catalogue's."""
     from anagram.errors import SettingError
-    from anagram.keeping.files import read_record
     from anagram.keeping.runfolder import PROBLEM
-    from anagram.programs.loading import problem_again
+    from anagram.keeping.runrecord import read_record
+    from anagram.programs.loading import case_again
 
     origin: Any = read_record(folder).get("origin")
     if not isinstance(origin, dict) or "file" not in origin:
@@ -60,4 +60,4 @@ def _problem(folder: Path, trust: bool) -> Problem | None:
         raise SettingError(
             f"to repeat this run the Python file {folder / PROBLEM} must be executed: look at it, and say --trust"
         )
-    return problem_again(str(folder / PROBLEM), origin, folder)
+    return case_again(str(folder / PROBLEM), origin, folder)

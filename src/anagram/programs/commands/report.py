@@ -24,7 +24,7 @@ def report(
 ) -> None:
     """Write one run, or several side by side, as a page that needs nothing but a browser."""
     from anagram.keeping.cache import enable_compilation_cache
-    from anagram.showing.report.page import write_page
+    from anagram.programs.page import write_page
 
     enable_compilation_cache()
     target = path or (folders[0] / ALONE if len(folders) == 1 else Path(TOGETHER))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,7 +25,7 @@ from anagram.training.interrupts import STOPPED_AT_ONCE, Interrupts
 
 if TYPE_CHECKING:
     from anagram.solution import Solution
-    from anagram.statement.problem import Problem
+    from anagram.training.case import Case
 
 ESTIMATE_AT_MOST = 3000  # parameters; above, an estimate takes longer than many runs
 
@@ -114,9 +114,9 @@ def solve(
 
 @dataclass(frozen=True)
 class Planned:
-    """A run that can start: its problem, its folder, and the function that carries it out."""
+    """A run that can start: its case, its folder, and the function that carries it out."""
 
-    problem: Problem
+    case: Case
     folder: Path
     start: Callable[..., Solution]
     command: str
@@ -133,52 +133,51 @@ def plan_run(
 ) -> Planned:
     """A new run, with everything checked that can be checked beforehand."""
     import anagram as ag
-    from anagram.keeping.files import prepare_folder
-    from anagram.programs.loading import find_problem, problem_parameters
+    from anagram.keeping.atomic import prepare_folder
+    from anagram.programs.loading import find_case, problem_parameters
     from anagram.training.defaults import complete
 
     if target is None:
         raise ag.SettingError("name a problem of the catalogue (see: anagram list) or a Python file that states one")
     given = dict(read_key_value(text) for text in changes)
     of_problem = {k: given.pop(k) for k in problem_parameters(target) if k in given}
-    problem = find_problem(target, paper, of_problem)
-    setting = problem.setting or ag.Setting()
-    if method is not None:
-        setting = setting.with_method(method)
-    problem.setting = complete(setting, problem).with_changes(given)
-    where = prepare_folder(folder) if folder is not None else new_folder(problem.name)
+    case = find_case(target, paper, of_problem)
+    setting = case.setting if method is None else case.setting.with_method(method)
+    case = replace(case, setting=complete(setting, case.problem).with_changes(given))
+    where = prepare_folder(folder) if folder is not None else new_folder(case.problem.name)
 
     def start(**more: Any) -> Solution:
-        return ag.solve(problem, folder=where, **options, **more)
+        return ag.solve(case, folder=where, **options, **more)
 
-    return Planned(problem, where, start, _resume_command(target, problem, where))
+    return Planned(case, where, start, _resume_command(target, case, where))
 
 
 def plan_resume(target: str | None, folder: Path, fixed: list[str], limits: dict[str, Any]) -> Planned:
     """A run to go on with."""
     import anagram as ag
-    from anagram.keeping.files import read_record
-    from anagram.programs.loading import problem_again
+    from anagram.keeping.runrecord import read_record
+    from anagram.programs.loading import case_again
     from anagram.solving import problem_of_record
+    from anagram.training.case import case_of
 
     if fixed:
         raise ag.SettingError(f"{', '.join(fixed)} cannot be changed: the run in '{folder}' has its own, leave it out")
     record = read_record(folder)
     if target is None:
-        problem = problem_of_record(folder, record)
+        case = case_of(problem_of_record(folder, record))
     else:
-        problem = problem_again(target, record.get("origin"), folder)
+        case = case_again(target, record.get("origin"), folder)
 
     def start(**more: Any) -> Solution:
-        return ag.resume(folder, problem, **limits, **more)
+        return ag.resume(folder, case, **limits, **more)
 
     taken = (record.get("summary") or {}).get("steps")
-    return Planned(problem, folder, start, _resume_command(target, problem, folder), taken)
+    return Planned(case, folder, start, _resume_command(target, case, folder), taken)
 
 
-def _resume_command(target: str | None, problem: Problem, folder: Path) -> str:
+def _resume_command(target: str | None, case: Case, folder: Path) -> str:
     """What to type to go on; the program is named, because a file is executed only if it is."""
-    named = f" {target}" if target is not None and "file" in problem.origin else ""
+    named = f" {target}" if target is not None and "file" in case.problem.origin else ""
     return f"anagram solve{named} --resume {folder}"
 
 
@@ -192,7 +191,7 @@ def carry_out(
     quiet: bool,
 ) -> Solution:
     """Run, estimate, write pictures."""
-    from anagram.keeping.files import json_text, write_atomically
+    from anagram.keeping.atomic import json_text, write_atomically
 
     monitors, close = _loggers(logs, planned)
     Interrupts.last_words.append(lambda: _last_words(planned))
@@ -215,7 +214,7 @@ def carry_out(
 
 def _last_words(planned: Planned) -> None:
     """What is said when a second Ctrl-C ends the program at once."""
-    from anagram.keeping.files import RECORD
+    from anagram.keeping.runrecord import RECORD
 
     if (planned.folder / RECORD).exists():
         err.print(f"Stopped at once; the last checkpoint stands. Go on with:  {escape(planned.command)}")
@@ -251,7 +250,7 @@ def _check_logs(names: list[str]) -> None:
 
 def _check_json_path(path: Path | None) -> None:
     from anagram.errors import FileError, SettingError
-    from anagram.keeping.files import refuse_unwritable
+    from anagram.keeping.atomic import refuse_unwritable
 
     if path is not None:
         try:
@@ -281,7 +280,7 @@ def _estimate(solution: Solution) -> dict[str, Any]:
 
 def new_folder(name: str) -> Path:
     """A folder that no other run has, also when several start in the same second."""
-    from anagram.keeping.files import file_name, prepare_folder
+    from anagram.keeping.atomic import file_name, prepare_folder
 
     base = prepare_folder("runs") / f"{file_name(name)}-{time.strftime('%Y%m%d-%H%M%S')}"
     candidate, count = base, 1

@@ -128,8 +128,8 @@ def _interrupted(outcome: Outcome) -> bool:
 
 
 def _write_report(study: Study, outcomes: list[Outcome], where: Path) -> None:
-    from anagram.keeping.files import json_text, write_atomically
-    from anagram.showing.report.sweep import convergence_figure, markdown, study_figure
+    from anagram.keeping.atomic import json_text, write_atomically
+    from anagram.programs.sweep.report import convergence_figure, markdown, study_figure
 
     record = [
         {
@@ -152,7 +152,7 @@ def _write_report(study: Study, outcomes: list[Outcome], where: Path) -> None:
 
 
 def _print_table(outcomes: list[Outcome]) -> None:
-    from anagram.showing.report.sweep import cell, rows
+    from anagram.programs.sweep.report import cell, rows
 
     table = rows(outcomes)
     keys = list(dict.fromkeys(k for row in table for k in row))

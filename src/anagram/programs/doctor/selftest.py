@@ -81,7 +81,7 @@ def _repeat(problem: Any, solution: Any) -> list[Finding]:
 
 
 def _save_and_load(solution: Any) -> list[Finding]:
-    from anagram.keeping.files import load
+    from anagram.solution import load
 
     x = np.random.default_rng(0).uniform(size=(100, 2))
     with tempfile.TemporaryDirectory() as folder:

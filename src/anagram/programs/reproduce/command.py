@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from anagram.errors import SettingError
-from anagram.keeping.files import prepare_folder, write_atomically
+from anagram.keeping.atomic import prepare_folder, write_atomically
 from anagram.programs.reproduce.plan import METHODS, PROBLEMS, Experiment, plan
 from anagram.programs.reproduce.results import Results, all_results
 from anagram.programs.reproduce.runner import run_experiment

@@ -13,7 +13,7 @@ from scipy.interpolate import PchipInterpolator
 
 from anagram.catalogue import ENTRIES
 from anagram.errors import FileError
-from anagram.keeping.files import prepare_folder
+from anagram.keeping.atomic import prepare_folder
 from anagram.programs.reproduce.plan import METHODS, PROBLEMS
 from anagram.programs.reproduce.results import Results, Run, of_problem
 from anagram.showing.report.figures import STYLE

@@ -93,8 +93,7 @@ class Experiment:
             # Fewer rows than parameters: the Gram matrix of the parameters is no longer the smaller one.
             options = {**setting.options, "factorisation": "auto"}
             setting = replace(setting, points=paper_grid(COARSE), options=options)
-        problem.setting = replace(setting, steps=self.steps)
-        return problem
+        return problem.restated(setting=replace(setting, steps=self.steps))
 
 
 def paper_setting_for_auto(name: str) -> Problem:
@@ -102,10 +101,8 @@ def paper_setting_for_auto(name: str) -> Problem:
     model = catalogue.ENTRIES[name].paper.model
     problem = catalogue.problem(name)
     scale = getattr(default_model(problem), "scale", 1.0)
-    problem.setting = Setting(
-        MLP(*model.widths, activation=model.activation, scale=scale), points=OUR_POINTS[name], steps=400
-    )
-    return problem
+    network = MLP(*model.widths, activation=model.activation, scale=scale)
+    return problem.restated(setting=Setting(network, points=OUR_POINTS[name], steps=400))
 
 
 def plan(

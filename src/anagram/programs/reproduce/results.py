@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from anagram.errors import FileError
-from anagram.keeping.files import json_text, write_atomically
+from anagram.keeping.atomic import json_text, write_atomically
 from anagram.keeping.records import is_number, is_whole
 from anagram.keeping.untrusted import read_json, read_text
 from anagram.programs.reproduce.plan import METHODS, PROBLEMS, Experiment

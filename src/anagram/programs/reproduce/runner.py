@@ -21,7 +21,7 @@ from anagram.compound import Compound
 from anagram.compound.batch import Batch, sample
 from anagram.environment import has_accelerator
 from anagram.errors import FileError, PointsWarning
-from anagram.keeping.files import write_atomically
+from anagram.keeping.atomic import write_atomically
 from anagram.methods import Method
 from anagram.models import ParametricModel
 from anagram.programs.reproduce.evaluation import WITHOUT_HALF, Evaluation, Measured
@@ -151,7 +151,7 @@ class Group:
         self.prepared, self.seeds, self.folder = prepared, seeds, folder
         self.experiment, self.problem = prepared.experiment, prepared.problem
         setting = prepared.setting
-        models = [ParametricModel(self.problem.asked, setting.model, seed) for seed in seeds]
+        models = [ParametricModel(self.problem.sought, setting.model, seed) for seed in seeds]
         self.model = models[0]
         thetas = jnp.stack([model.theta for model in models])
         self.batch, self.batch_axes = _stacked([sample(self.problem, setting.points, seed=seed) for seed in seeds])

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from anagram.errors import AnagramError, FileError, SettingError
-from anagram.keeping.files import RECORD, json_text, load, prepare_folder, read_record, write_atomically
-from anagram.programs.loading import find_problem, problem_parameters
+from anagram.keeping.atomic import json_text, prepare_folder, write_atomically
+from anagram.keeping.runrecord import RECORD, read_record
+from anagram.programs.loading import find_case, problem_parameters
 from anagram.programs.sweep.grid import Combination
-from anagram.solution import Solution
+from anagram.solution import Solution, load
 from anagram.solving import resume, solve
-from anagram.statement.problem import Problem
+from anagram.training.case import Case
 from anagram.training.defaults import complete
 from anagram.training.interrupts import Interrupts
-from anagram.training.setting import Setting
 
 PLAN = "sweep.json"
 
@@ -58,25 +58,24 @@ def run_study(study: Study, out: Path, tell: Callable[[Outcome, int, bool], None
         tell: called with every outcome, the number of those before it, and whether it was there already.
     """
     path = prepare_folder(out)
-    problems = {c: _stated(study, c) for c in study.grid}  # what is wrong is said before anything runs
+    cases = {c: _stated(study, c) for c in study.grid}  # what is wrong is said before anything runs
     _remember(study, path)
     with Interrupts():
-        return _run_all(study, path, problems, tell)
+        return _run_all(study, path, cases, tell)
 
 
 def _run_all(
     study: Study,
     path: Path,
-    problems: dict[Combination, Problem],
+    cases: dict[Combination, Case],
     tell: Callable[[Outcome, int, bool], None] | None,
 ) -> list[Outcome]:
     outcomes: list[Outcome] = []
     for combination in study.grid:
-        problem = problems[combination]
         for seed in study.seeds:
             folder = path / combination.folder(seed)
             there = _ended(folder)
-            outcome = _run(study, combination, seed, folder, problem, there)
+            outcome = _run(study, combination, seed, folder, cases[combination], there)
             if tell is not None:
                 tell(outcome, len(outcomes), there)
             outcomes.append(outcome)
@@ -85,28 +84,28 @@ def _run_all(
     return outcomes
 
 
-def _stated(study: Study, combination: Combination) -> Problem:
+def _stated(study: Study, combination: Combination) -> Case:
     """The problem with its setting, one for all seeds so that they share what is compiled."""
     options = dict(combination.options)
     of_problem = {k: options.pop(k) for k in problem_parameters(study.target) if k in options}
-    problem = find_problem(study.target, study.paper, of_problem)
-    setting = (problem.setting or Setting()).with_method(combination.method)
+    case = find_case(study.target, study.paper, of_problem)
+    setting = case.setting.with_method(combination.method)
     try:
-        problem.setting = complete(setting, problem).with_changes(options)
-        problem.setting.make_method()
+        setting = complete(setting, case.problem).with_changes(options)
+        setting.make_method()
     except SettingError as error:
         raise SettingError(f"{combination.label}: {error}") from error
-    return problem
+    return replace(case, setting=setting)
 
 
-def _run(study: Study, combination: Combination, seed: int, folder: Path, problem: Problem, there: bool) -> Outcome:
+def _run(study: Study, combination: Combination, seed: int, folder: Path, case: Case, there: bool) -> Outcome:
     try:
         if there:
-            solution = load(folder, problem=problem)
+            solution = load(folder, problem=case.problem)
         elif (folder / RECORD).exists():
-            solution = resume(folder, problem, progress=False)
+            solution = resume(folder, case, progress=False)
         else:
-            solution = solve(problem, seed=seed, folder=folder, progress=False, **study.limits)
+            solution = solve(case, seed=seed, folder=folder, progress=False, **study.limits)
     except AnagramError as error:
         return Outcome(combination, seed, folder, None, str(error))
     return Outcome(combination, seed, folder, solution)

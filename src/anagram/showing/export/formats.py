@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anagram.errors import FileError, MissingError, ProblemError
-from anagram.keeping.files import refuse_unwritable, write_atomically
+from anagram.keeping.atomic import refuse_unwritable, write_atomically
 from anagram.showing.components import WRITTEN, part_names, real_parts
 from anagram.showing.export.grid import TensorGrid, make_grid
 from anagram.showing.export.values import GridEvaluator, GridValues, Operators, grid_values
+from anagram.training.reached import Reached
 
 if TYPE_CHECKING:
     import xarray
 
-    from anagram.solution import Solution
 
 At = Mapping[str, float] | None
 
@@ -39,12 +39,12 @@ DESCRIBED = (
 )
 
 
-def to_numpy(solution: Solution, grid: Any, operators: Operators | None = None, *, at: At = None) -> dict[str, Any]:
+def to_numpy(solution: Reached, grid: Any, operators: Operators | None = None, *, at: At = None) -> dict[str, Any]:
     """Coordinates by axis and values by name; axes that are held have a single number. See `grid_values`."""
     return _arrays(grid_values(solution, grid, operators, at=at))
 
 
-def to_xarray(solution: Solution, grid: Any, operators: Operators | None = None, *, at: At = None) -> xarray.Dataset:
+def to_xarray(solution: Reached, grid: Any, operators: Operators | None = None, *, at: At = None) -> xarray.Dataset:
     """A dataset with named axes, coordinates, and what is known of the solution as attributes. See `grid_values`.
 
     Needs the extra ``xarray``.
@@ -55,7 +55,7 @@ def to_xarray(solution: Solution, grid: Any, operators: Operators | None = None,
 
 
 def to_netcdf(
-    solution: Solution, path: str | Path, grid: Any, operators: Operators | None = None, *, at: At = None
+    solution: Reached, path: str | Path, grid: Any, operators: Operators | None = None, *, at: At = None
 ) -> Path:
     """Write a NetCDF file. See `grid_values`.
 
@@ -77,7 +77,7 @@ def to_netcdf(
 
 
 def to_npz(
-    solution: Solution, path: str | Path, grid: Any, operators: Operators | None = None, *, at: At = None
+    solution: Reached, path: str | Path, grid: Any, operators: Operators | None = None, *, at: At = None
 ) -> Path:
     """Write the arrays of `to_numpy` to a file for ``numpy.load``."""
     target = writable(path)
@@ -95,7 +95,7 @@ def to_npz(
 
 
 def to_csv(
-    solution: Solution, path: str | Path, grid: Any, operators: Operators | None = None, *, at: At = None
+    solution: Reached, path: str | Path, grid: Any, operators: Operators | None = None, *, at: At = None
 ) -> Path:
     """Write one line for each point: all its coordinates, then the values; complex ones in two columns.
 
@@ -117,7 +117,7 @@ def to_csv(
     return target
 
 
-def description(solution: Solution) -> dict[str, str | int | float]:
+def description(solution: Reached) -> dict[str, str | int | float]:
     """What is known of a solution, in a form that every file can hold."""
     from anagram.version import __version__
 
@@ -161,9 +161,7 @@ def _arrays(found: GridValues) -> dict[str, np.ndarray]:
     return found.grid.coordinates | held | found.values
 
 
-def _dataset(
-    dataset: Callable[..., Any], grid: TensorGrid, values: Mapping[str, np.ndarray], solution: Solution
-) -> Any:
+def _dataset(dataset: Callable[..., Any], grid: TensorGrid, values: Mapping[str, np.ndarray], solution: Reached) -> Any:
     axes = tuple(grid.coordinates)
     return dataset(
         {name: (axes, array) for name, array in values.items()},
@@ -172,10 +170,9 @@ def _dataset(
     )
 
 
-def _estimate(solution: Solution) -> dict[str, Any]:
+def _estimate(solution: Reached) -> dict[str, Any]:
     """The estimated error if somebody has asked for it, with its doubts; it is too costly to be computed on the way."""
-    asked_for = vars(solution).get("_estimate")
-    noted = solution.summary.get("error_estimate") or (vars(asked_for) if asked_for is not None else {})
+    noted = solution.noted_estimate
     doubts = "; ".join(noted.get("reasons") or ())
     note = f"not to be relied on: {doubts}" if doubts and noted.get("value") is not None else None
     return {"error_estimate": noted.get("value"), "error_estimate_note": note}

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from anagram.errors import ProblemError
-
-if TYPE_CHECKING:
-    from anagram.solution import Solution
+from anagram.training.reached import Reached
 
 
-def as_function(solution: Solution, *, with_parameters: bool = False) -> Any:
+def as_function(solution: Reached, *, with_parameters: bool = False) -> Any:
     """The solution as a pure function for programs of JAX: `jit`, `vmap`, `grad`, `jacfwd`, `hessian` apply to it.
 
     The function takes coordinates by position or by name, ``f(0.5, 0.25)`` or ``f(t=0.5, x=0.25)``, numbers or
@@ -27,7 +25,7 @@ def as_function(solution: Solution, *, with_parameters: bool = False) -> Any:
             further by θ.
     """
     model, axes = solution.model, solution.domain.axes
-    names = [u.name for u in model.asked.unknowns]
+    names = [u.name for u in model.sought.unknowns]
 
     def at(theta: jax.Array, point: jax.Array) -> Any:
         fields = model.quantities(theta, solution.domain.frame)

@@ -67,10 +67,10 @@ def make_grid(domain: Box, grid: Any, at: Mapping[str, float] | None = None) -> 
         raise ProblemError("at= holds every axis, and no grid is left: call the solution itself for a single point")
     if isinstance(grid, Mapping):
         _check_names(domain, grid, fixed, free)
-        asked = {axis: grid[axis] for axis in free}
+        sought = {axis: grid[axis] for axis in free}
     else:
-        asked = dict.fromkeys(free, grid)
-    return TensorGrid(domain.axes, {a: _coordinates(domain, a, given) for a, given in asked.items()}, fixed)
+        sought = dict.fromkeys(free, grid)
+    return TensorGrid(domain.axes, {a: _coordinates(domain, a, given) for a, given in sought.items()}, fixed)
 
 
 def refuse_too_much(needed: int, what: str, remedy: str) -> None:

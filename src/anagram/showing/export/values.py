@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,9 +14,7 @@ from anagram.errors import AnagramError, ProblemError
 from anagram.showing.export.grid import TensorGrid, make_grid, refuse_too_much
 from anagram.statement.arguments import call_by_name
 from anagram.statement.fields import Field
-
-if TYPE_CHECKING:
-    from anagram.solution import Solution
+from anagram.training.reached import Reached
 
 CHUNK = 16_384  # points evaluated at once
 
@@ -32,7 +30,7 @@ class GridValues:
 
 
 def grid_values(
-    solution: Solution, grid: Any, operators: Operators | None = None, *, at: Mapping[str, float] | None = None
+    solution: Reached, grid: Any, operators: Operators | None = None, *, at: Mapping[str, float] | None = None
 ) -> GridValues:
     """The unknowns, and operators applied to them, on a tensor grid.
 
@@ -48,7 +46,7 @@ def grid_values(
 class GridEvaluator:
     """Evaluates unknowns and operators of one solution; compiled once for grids of one size."""
 
-    def __init__(self, solution: Solution, operators: Operators | None = None) -> None:
+    def __init__(self, solution: Reached, operators: Operators | None = None) -> None:
         self.operators = _named_operators(solution, operators)
         self._theta = jnp.asarray(solution.theta)
         model, frame = solution.model, solution.domain.frame
@@ -94,9 +92,9 @@ class GridEvaluator:
             yield start, x, {name: np.asarray(v)[:count] for name, v in zip(self._types, values, strict=True)}
 
 
-def _named_operators(solution: Solution, operators: Operators | None) -> dict[str, Callable[..., Any]]:
+def _named_operators(solution: Reached, operators: Operators | None) -> dict[str, Callable[..., Any]]:
     """The unknowns as operators, and the operators given; no two things have one name."""
-    unknowns = [u.name for u in solution.model.asked.unknowns]
+    unknowns = [u.name for u in solution.model.sought.unknowns]
     named = {name: _picked(name) for name in unknowns}
     if operators is None:
         return named

@@ -7,26 +7,24 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from anagram.errors import FileError, ProblemError
-from anagram.keeping.files import prepare_folder, write_atomically
+from anagram.keeping.atomic import prepare_folder, write_atomically
 from anagram.showing.components import WRITTEN, real_parts
 from anagram.showing.export.formats import At, named_file, real_names, writable
 from anagram.showing.export.grid import TensorGrid, make_grid
 from anagram.showing.export.values import GridEvaluator, Operators
-
-if TYPE_CHECKING:
-    from anagram.solution import Solution
+from anagram.training.reached import Reached
 
 EVEN = 1e-9  # of the spacing; so far may the coordinates of image data be off
 
 
 def to_vtk(
-    solution: Solution,
+    solution: Reached,
     path: str | Path,
     grid: Any,
     operators: Operators | None = None,

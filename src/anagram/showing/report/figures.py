@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -14,9 +14,7 @@ from matplotlib.figure import Figure
 from anagram.errors import FileError
 from anagram.showing.components import real_parts
 from anagram.statement.domains import Box
-
-if TYPE_CHECKING:
-    from anagram.solution import Solution
+from anagram.training.reached import Reached
 
 STYLE: Any = {
     "font.size": 10,
@@ -32,7 +30,7 @@ BLUE, ORANGE, GREEN, GREY = "#20639b", "#e07a1f", "#3a8f5c", "#7f7f7f"
 FINE = 161  # pixels along an axis
 
 
-def solution_figure(solution: Solution, path: str | Path | None = None) -> Figure:
+def solution_figure(solution: Reached, path: str | Path | None = None) -> Figure:
     """The solution; beside it the error if a solution is known, and the residual of the first condition.
 
     One axis gives curves, two give maps, more give the plane through the centre along the first two axes.
@@ -43,7 +41,7 @@ def solution_figure(solution: Solution, path: str | Path | None = None) -> Figur
         return finish(figure, path)
 
 
-def convergence_figure(solution: Solution, path: str | Path | None = None) -> Figure:
+def convergence_figure(solution: Reached, path: str | Path | None = None) -> Figure:
     """Losses and error against steps and against training time; rank and step length below."""
     with mpl.rc_context(STYLE):
         steps, history = solution.history.steps, solution.history
@@ -98,7 +96,7 @@ def _trace(ax: Any, count: np.ndarray, steps: dict[str, np.ndarray], choices: tu
     ax.set_axis_off()
 
 
-def _lines(solution: Solution) -> Figure:
+def _lines(solution: Reached) -> Figure:
     (axis,) = solution.domain.axes
     low, high = solution.domain.intervals[axis]
     x = np.linspace(low, high, 401)[:, None]
@@ -126,7 +124,7 @@ def _lines(solution: Solution) -> Figure:
     return figure
 
 
-def _maps(solution: Solution, axes: tuple[str, ...]) -> Figure:
+def _maps(solution: Reached, axes: tuple[str, ...]) -> Figure:
     x, horizontal, vertical = _plane(solution, axes)
     fields = _components(solution, x)
     exact = _exact_components(solution, x)
@@ -175,7 +173,7 @@ def _image(ax: Any, horizontal: np.ndarray, vertical: np.ndarray, data: np.ndarr
     return ax.pcolormesh(horizontal, vertical, data, shading="nearest", rasterized=True)
 
 
-def _plane(solution: Solution, axes: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _plane(solution: Reached, axes: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points of the plane through the centre."""
     domain = solution.domain
     horizontal, vertical = (np.linspace(*domain.intervals[a], FINE) for a in axes)
@@ -186,7 +184,7 @@ def _plane(solution: Solution, axes: tuple[str, ...]) -> tuple[np.ndarray, np.nd
     return np.stack(columns, axis=1), horizontal, vertical
 
 
-def _axis_names(solution: Solution, axes: tuple[str, ...]) -> tuple[str, str]:
+def _axis_names(solution: Reached, axes: tuple[str, ...]) -> tuple[str, str]:
     rest = [a for a in solution.domain.axes if a not in axes]
     if not rest:
         return axes[0], axes[1]
@@ -194,19 +192,19 @@ def _axis_names(solution: Solution, axes: tuple[str, ...]) -> tuple[str, str]:
     return f"{axes[0]}   (at {centre})", axes[1]
 
 
-def _components(solution: Solution, x: np.ndarray) -> dict[str, np.ndarray]:
+def _components(solution: Reached, x: np.ndarray) -> dict[str, np.ndarray]:
     values = solution(x) if x.shape[1] > 1 else solution(x[:, 0])
-    names = [u.name for u in solution.model.asked.unknowns]
+    names = [u.name for u in solution.model.sought.unknowns]
     by_name = values if isinstance(values, dict) else {names[0]: values}
     return real_parts(by_name)
 
 
-def _exact_components(solution: Solution, x: np.ndarray) -> dict[str, np.ndarray]:
+def _exact_components(solution: Reached, x: np.ndarray) -> dict[str, np.ndarray]:
     exact = solution.problem.exact(x) if solution.problem is not None else None
     return real_parts(exact or {})
 
 
-def _residual(solution: Solution, x: np.ndarray) -> tuple[str, np.ndarray] | None:
+def _residual(solution: Reached, x: np.ndarray) -> tuple[str, np.ndarray] | None:
     """|D(u) − f| of the first condition that holds on the whole domain."""
     if solution.problem is None:
         return None
@@ -219,7 +217,7 @@ def _residual(solution: Solution, x: np.ndarray) -> tuple[str, np.ndarray] | Non
     return None
 
 
-def _title(solution: Solution) -> str:
+def _title(solution: Reached) -> str:
     s = solution.summary
     error = f", L² error {s['l2_error']:.1e}" if s.get("l2_error") is not None else ""
     fresh = s.get("validation_loss")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anagram.errors import MissingError, RunWarning
-from anagram.keeping.files import prepare_folder
+from anagram.keeping.atomic import prepare_folder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

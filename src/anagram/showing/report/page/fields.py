@@ -10,9 +10,9 @@ import numpy as np
 
 from anagram.showing.components import part_names, real_parts
 from anagram.showing.report.page.encode import array
-from anagram.solution import Solution
 from anagram.statement.domains import Box
 from anagram.statement.problem import Problem
+from anagram.training.reached import Reached
 
 FIELD_BYTES = 1_500_000  # of a page at most for the fields of one run
 FINEST = {1: 801, 2: 161, 3: 61}  # points along an axis at most
@@ -38,10 +38,10 @@ class Sampling:
     words: str = ""
 
 
-def field_data(solution: Solution) -> dict[str, Any]:
+def field_data(solution: Reached) -> dict[str, Any]:
     """All fields of a run as the page carries them."""
     domain, problem = solution.domain, solution.problem
-    components = [name for u in solution.model.asked.unknowns for name in part_names(u.name, u.is_complex)]
+    components = [name for u in solution.model.sought.unknowns for name in part_names(u.name, u.is_complex)]
     inner = _inner_conditions(problem)
     sampling = choose_sampling(domain, 2 * len(components) + max(1, len(inner)))
     values = real_parts(_by_name(solution, solution(sampling.x)))
@@ -102,8 +102,8 @@ def _odd(size: int) -> int:
     return size if size % 2 else size - 1
 
 
-def _by_name(solution: Solution, values: Any) -> dict[str, np.ndarray]:
-    return values if isinstance(values, dict) else {solution.model.asked.unknowns[0].name: values}
+def _by_name(solution: Reached, values: Any) -> dict[str, np.ndarray]:
+    return values if isinstance(values, dict) else {solution.model.sought.unknowns[0].name: values}
 
 
 def _exact(problem: Problem | None, x: np.ndarray) -> tuple[dict[str, np.ndarray], list[str]]:

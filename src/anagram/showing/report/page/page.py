@@ -7,7 +7,7 @@ import hashlib
 import json
 import shlex
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -15,11 +15,13 @@ from string import Template
 from typing import Any
 
 from anagram.errors import FileError
-from anagram.keeping.files import prepare_folder, write_atomically
+from anagram.keeping.atomic import prepare_folder, write_atomically
+from anagram.keeping.solutions import found_nowhere, read_solution
 from anagram.showing.report.page.data import run_data
 from anagram.showing.report.page.encode import json_html, number, number_html, script_json
 from anagram.showing.report.page.runs import Run, Source, model_text, read_runs
-from anagram.showing.report.page.table import equation, table_html
+from anagram.showing.report.page.table import table_html
+from anagram.training.reached import Reached
 from anagram.version import __version__
 
 # In the order in which they build on each other; together they are one program.
@@ -27,19 +29,26 @@ SCRIPTS = ("base", "scale", "colour", "tip", "plot", "map", "controls", "history
 RECORD_SHOWN = 200_000  # characters of a record at most
 
 
-def write_page(sources: Source | Iterable[Source], path: str | Path) -> Path:
+def write_page(
+    sources: Source | Iterable[Source],
+    path: str | Path,
+    read: Callable[[Path], Reached] = read_solution,
+    equation_of: Callable[[Mapping[str, Any]], str | None] = found_nowhere,
+) -> Path:
     """Write the page of one run, or of several side by side.
 
     Args:
         sources: solutions or folders of runs, one or several.
         path: the file to write.
+        read: reads the solution in a folder; `anagram.load` also finds problems of the catalogue.
+        equation_of: the equation of a problem by its origin, as `anagram.catalogue.equation`.
 
     The page needs no network and no other file.
     """
     target = Path(path)
     if target.is_dir():
         raise FileError(f"cannot write the page '{target}': it is a folder, give the name of a file")
-    runs = read_runs(sources)
+    runs = read_runs(sources, read, equation_of)
     prepare_folder(target.parent)
     text = page_html(runs)
     write_atomically(target, lambda p: p.write_text(text, encoding="utf-8", newline="\n"))
@@ -104,7 +113,7 @@ def _heading(runs: Sequence[Run]) -> str:
 
 def _lead(runs: Sequence[Run]) -> str:
     """What was solved and how, in a sentence; the numbers that matter most."""
-    equations = {str(run.summary["problem"]): text for run in runs if (text := equation(run)) is not None}
+    equations = {str(run.summary["problem"]): text for run in runs if (text := run.equation) is not None}
     several = len({str(run.summary["problem"]) for run in runs}) > 1
     texts = [f"{problem}: {text}" if several else text for problem, text in equations.items()]
     lines = "".join(f'<p class="equation">{escape(text)}</p>' for text in texts)

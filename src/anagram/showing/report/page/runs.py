@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from anagram.errors import AnagramError, FileError
-from anagram.keeping.files import load, read_record, save
-from anagram.solution import Solution
+from anagram.keeping.runrecord import read_record
+from anagram.keeping.solutions import save
+from anagram.training.reached import Reached
 
-Source = Solution | str | Path
+Source = Reached | str | Path
 
 
 @dataclass(frozen=True)
 class Run:
     """A solution, the record of its run, and how the page calls it."""
 
-    solution: Solution
+    solution: Reached
     record: dict[str, Any]
     folder: Path | None
     letter: str = ""  # nothing for a run that is alone
     label: str = ""
+    equation: str | None = None  # as its problem is written where it was found
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -36,27 +38,33 @@ class Run:
         return f"{self.letter}  {self.label}".strip()
 
 
-def read_runs(sources: Source | Iterable[Source]) -> list[Run]:
+def read_runs(
+    sources: Source | Iterable[Source],
+    read: Callable[[Path], Reached],
+    equation_of: Callable[[Mapping[str, Any]], str | None],
+) -> list[Run]:
     """Read all of them; if some cannot be read, an error names each of these."""
-    given = [sources] if isinstance(sources, Solution | str | Path) else list(sources)
+    given = [sources] if isinstance(sources, Reached | str | Path) else list(sources)
     if not given:
         raise FileError("there is nothing to report: give the folder of a run, or several")
-    read: list[Run] = []
+    runs: list[Run] = []
     unreadable: list[str] = []
     for source in given:
         try:
-            read.append(_read(source))
+            run = _read(source, read)
+            origin = run.record.get("origin")
+            runs.append(replace(run, equation=equation_of(origin) if isinstance(origin, dict) else None))
         except (AnagramError, OSError) as error:
             unreadable.append(str(error))
     if unreadable and len(given) > 1:
         raise FileError(f"{len(unreadable)} of {len(given)} runs cannot be read: {'; '.join(unreadable)}")
     if unreadable:
         raise FileError(unreadable[0])
-    return _named(read)
+    return _named(runs)
 
 
-def _read(source: Source) -> Run:
-    if isinstance(source, Solution):
+def _read(source: Source, read: Callable[[Path], Reached]) -> Run:
+    if isinstance(source, Reached):
         if source.folder is not None and (source.folder / "run.json").exists():
             return Run(source, read_record(source.folder), source.folder)
         with tempfile.TemporaryDirectory() as folder:  # a record is what saving writes
@@ -64,7 +72,7 @@ def _read(source: Source) -> Run:
     folder = Path(source)
     if not folder.exists():
         raise FileError(f"there is no folder '{folder}'")
-    solution = load(folder)
+    solution = read(folder)
     record = read_record(folder)
     if not isinstance(record.get("summary"), dict):
         raise FileError(f"the run in '{folder}' has not ended: its record has no summary")
@@ -74,7 +82,7 @@ def _read(source: Source) -> Run:
 def _named(runs: Sequence[Run]) -> list[Run]:
     """A letter each, and what differs between them."""
     if len(runs) == 1:
-        return [Run(runs[0].solution, runs[0].record, runs[0].folder, "", str(runs[0].summary["problem"]))]
+        return [replace(runs[0], label=str(runs[0].summary["problem"]))]
     described = [
         {
             "problem": str(run.summary["problem"]),
@@ -87,7 +95,7 @@ def _named(runs: Sequence[Run]) -> list[Run]:
     ]
     telling = _telling(described)
     return [
-        Run(run.solution, run.record, run.folder, _letter(k), ", ".join(words[key] for key in telling))
+        replace(run, letter=_letter(k), label=", ".join(words[key] for key in telling))
         for k, (run, words) in enumerate(zip(runs, described, strict=True))
     ]
 

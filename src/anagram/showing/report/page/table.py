@@ -42,7 +42,7 @@ def summary_blocks(runs: Sequence[Run]) -> list[Block]:
             "Run",
             [
                 _texts("Problem", runs, _problem),
-                _texts("Equation", runs, equation),
+                _texts("Equation", runs, lambda r: r.equation),
                 _texts("Domain", runs, _domain),
                 _texts("Method", runs, lambda r: r.summary["method"]),
                 _texts("Model", runs, model_text),
@@ -81,14 +81,6 @@ def table_html(runs: Sequence[Run]) -> str:
     """A table with one column a run; for a run that is alone, lists that stand beside each other."""
     blocks = [Block(b.title, [row for row in b.rows if not row.empty]) for b in summary_blocks(runs)]
     return _lists(blocks) if len(runs) == 1 else _columns(blocks, runs)
-
-
-def equation(run: Run) -> str | None:
-    """The equation of a problem of the catalogue, as the catalogue writes it."""
-    from anagram import catalogue
-
-    name = _mapping(run.record, "origin").get("catalogue")
-    return catalogue.ENTRIES[name].equation if isinstance(name, str) and name in catalogue.ENTRIES else None
 
 
 def _lists(blocks: Sequence[Block]) -> str:

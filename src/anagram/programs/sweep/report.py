@@ -10,7 +10,8 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from anagram.programs.sweep import Combination, Outcome
+from anagram.programs.sweep.grid import Combination
+from anagram.programs.sweep.runner import Outcome
 from anagram.showing.report.figures import STYLE, finish
 
 COLOURS = ("#20639b", "#e07a1f", "#3a8f5c", "#b5446e", "#6b4fa0", "#8c6d46", "#4d9db4", "#7f7f7f")

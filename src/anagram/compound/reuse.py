@@ -1,0 +1,68 @@
+"""Compiled programs that are used again: for the same equations, model and shapes nothing is compiled twice.
+
+What tells programs apart is a fingerprint of the equations as JAX sees them. Points, sources, parameters and the numbers
+in operators are arguments of a program, so that another seed, source or number is the same program.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import jax
+import numpy as np
+
+Made = TypeVar("Made")
+
+MOST = 64  # that are kept; the one that was not used for longest goes first
+_KEPT: OrderedDict[str, Any] = OrderedDict()
+_LOCK = threading.Lock()
+
+
+def reuse(key: str | None, make: Callable[[], Made]) -> Made:
+    """What was made for this key before, or else is made now; without a key nothing is kept."""
+    if key is None:
+        return make()
+    with _LOCK:
+        if key in _KEPT:
+            _KEPT.move_to_end(key)
+            return _KEPT[key]
+    made = make()
+    with _LOCK:
+        _KEPT[key] = made
+        while len(_KEPT) > MOST:
+            _KEPT.popitem(last=False)
+    return made
+
+
+def forget() -> None:
+    """Forget all programs."""
+    with _LOCK:
+        _KEPT.clear()
+
+
+def traced_text(function: Callable[..., Any], *arguments: Any) -> str:
+    """What a function does with arguments of these shapes: its program as JAX traces it, and the arrays inside it."""
+    traced = jax.make_jaxpr(function)(*arguments)
+    digest = hashlib.sha256()
+    for constant in traced.consts:
+        array = np.asarray(constant)
+        digest.update(f"{array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return f"{traced.jaxpr} {digest.hexdigest()}"
+
+
+def shapes_text(*trees: Any) -> str:
+    """The shapes and kinds of arrays in trees."""
+    leaves, structure = jax.tree.flatten(trees)
+    return f"{structure} {[(np.shape(leaf), str(np.result_type(leaf))) for leaf in leaves]}"
+
+
+def compile_all(lowered: Sequence[Any]) -> list[Any]:
+    """Compile programs side by side: the compiler uses one core for most of its time."""
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        return list(pool.map(lambda program: program.compile(), lowered))

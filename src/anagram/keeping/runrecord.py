@@ -1,0 +1,95 @@
+"""``run.json``: what a run is, how it ended, and the programs that its numbers depend on."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from anagram.errors import FileError
+from anagram.keeping.atomic import json_text, write_atomically
+from anagram.keeping.untrusted import read_json, read_text
+from anagram.models import ParametricModel
+from anagram.statement.problem import Problem
+from anagram.training.configuration import model_to_json
+from anagram.version import __version__
+
+FORMAT = 2
+READABLE = (1, 2)
+RECORD = "run.json"
+
+
+def write_record(path: Path, record: dict[str, Any]) -> None:
+    """``run.json``: what a run is, and how it ended."""
+    write_atomically(path / RECORD, lambda p: p.write_text(json_text(record), encoding="utf-8"))
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """``run.json`` of a folder."""
+    path = folder / RECORD
+    try:
+        record = read_json(read_text(path))
+    except FileNotFoundError:
+        raise FileError(f"there is no solution in '{path.parent}': '{path.name}' is missing") from None
+    except NotADirectoryError:
+        raise FileError(f"'{folder}' is a file: give the folder that a run or Solution.save wrote") from None
+    except (OSError, ValueError) as error:
+        raise FileError(f"cannot read '{path}': {error}") from error
+    if not isinstance(record, dict) or record.get("format") not in READABLE:
+        raise FileError(
+            f"'{path}' is not a run record of a format this version reads ({READABLE[0]} to {READABLE[-1]})"
+        )
+    return record
+
+
+def refuse_foreign(record: Path) -> None:
+    """A run may replace a run; a file that is something else is not ours to overwrite."""
+    if os.path.lexists(record):
+        try:
+            ours = "format" in read_json(read_text(record))
+        except (OSError, ValueError, TypeError):
+            ours = False
+        if not ours:
+            raise FileError(f"'{record}' exists and was not written by this program: choose another folder")
+
+
+def how_to_go_on(path: Path, record: dict[str, Any]) -> str:
+    """What to type, on the command line or in Python, to go on with a run."""
+    origin = record.get("origin")
+    named = f" {path / 'problem.py'}" if isinstance(origin, dict) and "file" in origin else ""
+    return f"anagram solve{named} --resume {path}, or anagram.resume('{path}')"
+
+
+def description(model: ParametricModel, problem: Problem | None) -> dict[str, Any]:
+    """What ``run.json`` says of a model, its problem and the programs at work."""
+    sought = model.sought
+    return {
+        "unknowns": {
+            "axes": {axis: list(interval) for axis, interval in sought.domain.intervals.items()},
+            "fields": {u.name: "complex" if u.is_complex else "real" for u in sought.unknowns},
+            "coefficients": dict(sought.coefficients),
+        },
+        "model": model_to_json(model.spec),
+        "origin": dict(problem.origin) if problem is not None else {},
+        "conditions": {k: {"on": repr(problem.region(k)), "weight": problem.weight(k)} for k in problem.conditions}
+        if problem
+        else {},
+        "versions": versions(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """The programs and the device that numbers depend on."""
+    from importlib.metadata import version
+
+    packages = ("jax", "jaxlib", "equinox", "numpy", "scipy")
+    device = jax.devices()[0]
+    return {
+        "anagram": __version__,
+        "python": platform.python_version(),
+        "device": f"{device.platform} {device.device_kind}",
+        **{name: version(name) for name in packages},
+    }

@@ -1,0 +1,35 @@
+"""What is unknown: the fields and coefficients that a model must provide, and the domain they live on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from anagram.statement.domains import Box
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """An unknown field; a complex one is carried by two real components."""
+
+    name: str
+    is_complex: bool = False
+
+    @property
+    def components(self) -> int:
+        """How many real numbers it has at each point."""
+        return 2 if self.is_complex else 1
+
+
+@dataclass(frozen=True)
+class Unknowns:
+    """What a model must provide: which fields and coefficients are unknown, and on which domain."""
+
+    domain: Box
+    unknowns: tuple[Unknown, ...]
+    coefficients: Mapping[str, float]
+
+    @property
+    def outputs(self) -> int:
+        """How many real numbers the unknown fields have at a point."""
+        return sum(u.components for u in self.unknowns)

@@ -1,0 +1,110 @@
+"""The compiled programs of a run. They depend on equations, model and shapes alone: other runs use them again."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from anagram.compound import Compound
+from anagram.compound.batch import Batch
+from anagram.compound.judge import Judge
+from anagram.compound.reuse import compile_all, reuse, shapes_text
+from anagram.methods import Method
+from anagram.methods.base import Step
+from anagram.training.blocks import run_block
+from anagram.training.moving import MovingPoints
+
+Program = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The programs of a run: its beginning, a block of every stage, what it is measured by, points that move.
+
+    All of them take the numbers in the operators first.
+    """
+
+    begin: Program
+    blocks: tuple[Any, ...]  # each also says what it returns, by `out_info`
+    measure: Program
+    moved: Program
+    looks: tuple[Program | None, ...]
+
+    def bound(self, numbers: Any) -> Compiled:
+        """The same programs for given numbers."""
+        return Compiled(
+            functools.partial(self.begin, numbers),
+            tuple(functools.partial(block, numbers) for block in self.blocks),
+            functools.partial(self.measure, numbers),
+            functools.partial(self.moved, numbers),
+            tuple(None if look is None else functools.partial(look, numbers) for look in self.looks),
+        )
+
+
+def programs_of_run(
+    method: Method, compound: Compound, judge: Judge, moving: Sequence[MovingPoints], batch: Batch, fresh: Batch
+) -> Compiled:
+    """The programs of a run, compiled now or before."""
+    theta = compound.model.theta
+    probes = [points.probes(batch) for points in moving]
+    key = None
+    if not jax.tree.leaves(method):  # a method that carries arrays is like no other
+        kinds = [(type(points).__name__, points.signature) for points in moving]
+        shapes = shapes_text(theta, batch, fresh, judge.data, probes)
+        key = f"run {compound.fingerprint} {method!r} {kinds} {shapes}"
+    return reuse(key, lambda: _compile(method, compound, judge, moving, probes, batch, fresh))
+
+
+def _compile(
+    method: Method,
+    compound: Compound,
+    judge: Judge,
+    moving: Sequence[MovingPoints],
+    probes: Sequence[Batch],
+    batch: Batch,
+    fresh: Batch,
+) -> Compiled:
+    numbers, theta, count = compound.numbers, compound.model.theta, jnp.asarray(0)
+
+    def begin(numbers: Any, theta: Any, batch: Batch) -> Any:
+        return method.init(compound.with_numbers(numbers), theta, batch)
+
+    def block(step: Step) -> Callable[..., Any]:
+        return lambda numbers, *rest: run_block(step, compound.with_numbers(numbers), *rest)
+
+    def moved(numbers: Any, state: Any, batch: Batch) -> Any:
+        return method.moved(compound.with_numbers(numbers), state, batch)
+
+    def look(points: MovingPoints) -> Callable[..., Any]:
+        return lambda numbers, theta, probes: points.view(compound.with_numbers(numbers), theta, probes)
+
+    beginning = jax.jit(begin).lower(numbers, theta, batch)
+    state = beginning.out_info
+    seen = [k for k, points in enumerate(moving) if points.has_view]
+    lowered = [
+        beginning,
+        *(jax.jit(block(s)).lower(numbers, state, batch, count, fresh, count) for s in method.stages),
+        jax.jit(judge.measure).lower(numbers, theta, *judge.data),
+        jax.jit(moved).lower(numbers, state, batch),
+        *(jax.jit(look(moving[k])).lower(numbers, theta, probes[k]) for k in seen),
+    ]
+    programs = iter(compile_all(lowered))
+    return Compiled(
+        begin=next(programs),
+        blocks=tuple(next(programs) for _ in method.stages),
+        measure=next(programs),
+        moved=next(programs),
+        looks=tuple(next(programs) if k in seen else None for k in range(len(moving))),
+    )
+
+
+def logged_columns(programs: Compiled) -> dict[str, np.dtype]:
+    """The columns that steps are logged in, with the type of their values; all stages have the same."""
+    log: dict[str, Any] = programs.blocks[0].out_info[1]
+    return {key: np.dtype(leaf.dtype) for key, leaf in log.items()}

@@ -1,0 +1,196 @@
+"""What a run has reached: parameters with their model, history and summary, and values of the fields they stand for."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from anagram.compound import Compound
+from anagram.errors import ProblemError
+from anagram.models import ParametricModel
+from anagram.statement.arguments import broadcast_columns, call_by_name
+from anagram.statement.condition import source_rows
+from anagram.statement.domains import Box
+from anagram.statement.fields import Field
+from anagram.statement.problem import Problem
+from anagram.training.history import History
+
+CHUNK = 65_536  # points evaluated at once
+
+
+class Reached:
+    """u_θ, with all that is known about it. It is called like the function it is; see `anagram.Solution`."""
+
+    def __init__(
+        self,
+        problem: Problem | None,
+        model: ParametricModel,
+        theta: np.ndarray,
+        history: History,
+        summary: dict[str, Any],
+        configuration: dict[str, Any] | None = None,
+    ) -> None:
+        self.problem = problem
+        self.model = model
+        self.theta = theta
+        self.history = history
+        self.summary = summary
+        self.configuration = configuration
+        self.folder: Path | None = None  # where it was saved, if it was
+
+    # -- what is known about it -----------------------------------------------------------------------
+    @property
+    def domain(self) -> Box:
+        """Where it is defined."""
+        return self.model.sought.domain
+
+    def stated_problem(self) -> Problem:
+        """The problem it solves; an error if it was loaded without one."""
+        if self.problem is None:
+            raise ProblemError("this solution was loaded without its problem: pass load(..., problem=problem)")
+        return self.problem
+
+    @property
+    def loss(self) -> float:
+        """ℓ on the training points."""
+        return self.summary["loss"]
+
+    @property
+    def validation_loss(self) -> float:
+        """ℓ on fresh points."""
+        return self.summary["validation_loss"]
+
+    @property
+    def l2_error(self) -> float | None:
+        """Root mean square error against the known solution, or None."""
+        return self.summary["l2_error"]
+
+    @property
+    def relative_l2_error(self) -> float | None:
+        """The same divided by the root mean square of the solution."""
+        return self.summary["relative_l2_error"]
+
+    @property
+    def stopped_because(self) -> str:
+        """Why the run ended."""
+        return self.summary["stopped_because"]
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run ended because numbers were not finite."""
+        return self.stopped_because.startswith("failed")
+
+    @property
+    def noted_estimate(self) -> Mapping[str, Any]:
+        """What is known of the estimated error already; nothing is computed for it."""
+        return self.summary.get("error_estimate") or {}
+
+    @property
+    def coefficients(self) -> dict[str, float]:
+        """The learned coefficients."""
+        return self.model.coefficients(jnp.asarray(self.theta))
+
+    # -- values ---------------------------------------------------------------------------------------
+    def __call__(self, *coordinates: Any, **named: Any) -> Any:
+        """The unknown at points; a dictionary by name if there are several."""
+        return self._named(self._unknowns, coordinates, named)
+
+    def _named(self, compiled: Callable[..., Any], coordinates: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """Values of all unknowns at points; those of a single one alone."""
+        x, shape = self._points(coordinates, named)
+        names = [u.name for u in self.model.sought.unknowns]
+        values = self._chunks(compiled, x)
+        shaped = {n: v.reshape(shape) for n, v in zip(names, values, strict=True)}
+        return shaped[names[0]] if len(names) == 1 else shaped
+
+    def __getitem__(self, unknown: str) -> Callable[..., np.ndarray]:
+        """One unknown as a function: ``solution["v"](x=0.5)``."""
+        names = [u.name for u in self.model.sought.unknowns]
+        if unknown not in names:
+            raise ProblemError(f"there is no unknown '{unknown}'; there are {', '.join(names)}")
+        return lambda *coordinates, **named: self.evaluate(lambda **all: all[unknown], *coordinates, **named)
+
+    def evaluate(self, operator: Callable[..., Any], *coordinates: Any, **named: Any) -> Any:
+        """An operator applied to the solution, at points: ``solution.evaluate(lambda u: u.d("x"), t=0.5, x=0.1)``.
+
+        An operator that returns several fields gives a tuple of arrays.
+        """
+        if not callable(operator):
+            raise ProblemError(f"an operator is a function of fields, as in lambda u: u.d('x'), not {operator!r}")
+        x, shape = self._points(coordinates, named)
+        values = self._chunks(self._compiled(lambda fields: call_by_name(operator, fields, "the operator")), x)
+        arrays = [v.reshape(shape) for v in values]
+        return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+    def residual(self, condition: str, x: np.ndarray) -> np.ndarray:
+        """|D(u_θ) − f| of a condition at points (n, d) of its region (Euclidean norm over components)."""
+        x = np.asarray(x, dtype=float)
+        problem = self.stated_problem()
+        if condition not in problem.conditions:
+            known = ", ".join(problem.conditions)
+            raise ProblemError(f"there is no condition '{condition}'; there are {known}")
+        stated, region = problem.conditions[condition], problem.region(condition)
+        compound, normal = Compound(problem, self.model), region.normal_at(x)
+
+        def rows_at(theta: jax.Array, point: jax.Array, direction: jax.Array) -> jax.Array:
+            return compound.operator_rows(condition, theta, point, None if normal is None else direction)
+
+        directions = jnp.asarray(x if normal is None else normal)
+        rows = jax.jit(jax.vmap(rows_at, (None, 0, 0)))(jnp.asarray(self.theta), jnp.asarray(x), directions)
+        source = source_rows(
+            stated.equals,
+            region,
+            x,
+            problem.components[condition],
+            f"condition '{condition}'",
+        )
+        return np.linalg.norm(np.asarray(rows) - source, axis=1)
+
+    @functools.cached_property
+    def _unknowns(self) -> Callable[..., list[jax.Array]]:
+        names = [u.name for u in self.model.sought.unknowns]
+        return self._compiled(lambda fields: tuple(fields[name] for name in names))
+
+    def _compiled(self, operator: Callable[[dict[str, Field]], Any]) -> Callable[..., list[jax.Array]]:
+        def at(theta: jax.Array, point: jax.Array) -> list[jax.Array]:
+            result = operator(self.model.quantities(theta, self.domain.frame))
+            fields = result if isinstance(result, tuple | list) else (result,)
+            return [field.at(point) for field in fields]
+
+        return jax.jit(jax.vmap(at, (None, 0)))
+
+    def _chunks(self, compiled: Callable[..., list[jax.Array]], x: np.ndarray) -> list[np.ndarray]:
+        theta = jnp.asarray(self.theta)
+        # At least one chunk, so that no points give arrays of no values.
+        chunks = [compiled(theta, jnp.asarray(x[i : i + CHUNK])) for i in range(0, max(1, len(x)), CHUNK)]
+        return [np.concatenate([np.asarray(c[k]) for c in chunks]) for k in range(len(chunks[0]))]
+
+    def _points(self, coordinates: tuple[Any, ...], named: dict[str, Any]) -> tuple[np.ndarray, tuple[int, ...]]:
+        axes = self.domain.axes
+        if len(coordinates) == 1 and not named and np.ndim(coordinates[0]) >= (1 if len(axes) > 1 else 2):
+            x = np.asarray(coordinates[0], dtype=float)
+            if x.shape[-1] != len(axes):
+                raise ProblemError(
+                    f"an array of points needs {len(axes)} columns ({', '.join(axes)}), it has {x.shape[-1]}"
+                )
+            return x.reshape(-1, len(axes)), x.shape[:-1]
+        given = dict(zip(axes, coordinates, strict=False)) | named
+        if len(coordinates) + len(named) != len(axes) or set(given) != set(axes):
+            raise ProblemError(f"a point needs exactly the coordinates {', '.join(axes)}")
+        columns = broadcast_columns(given, axes)
+        return np.stack([c.ravel() for c in columns], axis=1), columns[0].shape
+
+    def __repr__(self) -> str:
+        error = "" if self.l2_error is None else f", l2 error {self.l2_error:.2e}"
+        # Losses that were not finite are null in files.
+        loss, fresh = ("unknown" if v is None else f"{v:.2e}" for v in (self.loss, self.validation_loss))
+        return (
+            f"{type(self).__name__}({self.summary['problem']}: {self.summary['steps']} steps, loss {loss}, "
+            f"validation loss {fresh}{error}; {self.stopped_because})"
+        )
