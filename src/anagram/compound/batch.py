@@ -71,8 +71,8 @@ def sample(problem: Problem, points: Points = None, seed: int = 0, inside: int |
 
 def condition_batch(problem: Problem, key: str, cloud: Cloud) -> ConditionBatch:
     """Points of a condition with their sources and the scales of their rows."""
-    condition = problem.conditions[key]
-    source = source_rows(condition.equals, problem.region(key), cloud.x, problem.components[key], f"condition '{key}'")
+    what = f"condition '{key}'"
+    source = source_rows(problem.sources[key], problem.region(key), cloud.x, problem.components[key], what)
     return ConditionBatch(
         jnp.asarray(cloud.x),
         None if cloud.normal is None else jnp.asarray(cloud.normal),

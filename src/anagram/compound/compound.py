@@ -53,13 +53,11 @@ class Compound(ResidualMap):
     @functools.cached_property
     def fingerprint(self) -> str:
         """What tells the programs of this compound model from those of others, whatever its points and numbers."""
-        dimension, floats = self.problem.domain.dimension, functools.partial(jax.ShapeDtypeStruct, dtype=float)
+        problem, dimension = self.problem, self.problem.domain.dimension
+        floats: Any = functools.partial(jax.ShapeDtypeStruct, dtype=float)
         digest = hashlib.sha256(f"{type(self.model.module).__qualname__} {self.chunk_bytes}".encode())
-        for key in self.problem.conditions:
-            region, rows = (
-                self.problem.region(key),
-                len(self.problem.components[key]) + sum(self.problem.components[key]),
-            )
+        for key in problem.conditions:
+            region, rows = problem.region(key), len(problem.components[key]) + sum(problem.components[key])
             point = ConditionBatch(
                 floats((dimension,)), floats((dimension,)) if region.has_normal else None, floats((rows,)), floats(())
             )

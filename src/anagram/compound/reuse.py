@@ -1,7 +1,7 @@
 """Compiled programs that are used again: for the same equations, model and shapes nothing is compiled twice.
 
-What tells programs apart is a fingerprint of the equations as JAX sees them. Points, sources, parameters and the numbers
-in operators are arguments of a program, so that another seed, source or number is the same program.
+What tells programs apart is a fingerprint of the equations as JAX sees them. Points, sources, parameters and the
+numbers in operators are arguments of a program, so that another seed, source or number is the same program.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Geodesic acceleration: the second-order term of the curve along which r goes to zero.
 
 With r_pp = d²/dt² r(θ + t·p) at t = 0 the acceleration of a step p is a = −(JᵀJ + λI)⁻¹ Jᵀ r_pp, and the step becomes
-p + a/2. Neighbouring dampings have almost the same direction p/‖p‖, and r_pp is quadratic in p: it is computed for one of
-them and scaled by ‖p‖² for the others.
+p + a/2. Neighbouring dampings have almost the same direction p/‖p‖, and r_pp is quadratic in p: it is computed for one
+of them and scaled by ‖p‖² for the others.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from anagram import spectrum
 from anagram.compound import Linearisation, ResidualMap
@@ -14,6 +14,7 @@ from anagram.methods.acceleration import Curvature, accelerated, unknown_curvatu
 from anagram.methods.edge import FIRST_SLOPE, Trial, find_edge
 
 STUCK_AFTER = 8  # rejected steps in a row
+GREEDY_PRECISION = 2.0  # how closely a greedy step looks for the edge, in log λ
 
 
 class Front(NamedTuple):
@@ -35,14 +36,15 @@ class StepRule(NamedTuple):
     """How steps are chosen: the options of `anagram.methods.auto.Auto` that one step needs.
 
     A greedy step looks for the edge roughly, may have any length, and never needs more than plain normal equations.
+    Which of the two kinds a step is, and ρ*, may be known at run time only: both are the same program.
     """
 
     target: Float[Array, ""] | float
+    greedy: Bool[Array, ""] | bool
     growth: float
     acceleration: float
     precision: float
     squared_until: float
-    greedy: bool = False
 
 
 def set_out(theta: Float[Array, " params"], loss: Float[Array, ""] | float) -> Front:
@@ -64,9 +66,9 @@ def advance(compound: ResidualMap, front: Front, batch: Batch, rule: StepRule) -
     # A step is at most √(2 tr ℓ)/λ long.
     damping = jnp.where(jnp.isnan(front.damping), 1e-2 * loss, front.damping)
     safe = rule.squared_until * linear.trace
-    squared = True if rule.greedy else damping > safe
+    squared = rule.greedy | (damping > safe)
     dampings = spectrum.for_dampings(linear, squared)
-    longest = jnp.asarray(jnp.inf) if rule.greedy else rule.growth * front.length
+    longest = rule.growth * front.length
 
     def attempt(at: Float[Array, ""], known: Curvature) -> tuple[Trial, Curvature]:
         damped = dampings.at(at)
@@ -82,12 +84,12 @@ def advance(compound: ResidualMap, front: Front, batch: Batch, rule: StepRule) -
         front.theta,
         damping,
         rule.target,
-        longest,
-        smallest=jnp.maximum(safe, damping / 10) if rule.greedy else 1e-30 * linear.trace + 1e-300,
+        jnp.where(rule.greedy, jnp.inf, longest),
+        smallest=jnp.where(rule.greedy, jnp.maximum(safe, damping / 10), 1e-30 * linear.trace + 1e-300),
         # This damping makes a step short enough, whatever the scales of the parameters.
-        largest=1e3 * linear.trace + jnp.sqrt(2 * linear.trace * loss) / (rule.growth * front.length) + 1e-290,
+        largest=1e3 * linear.trace + jnp.sqrt(2 * linear.trace * loss) / longest + 1e-290,
         slope=front.slope,
-        precision=2.0 if rule.greedy else rule.precision,
+        precision=jnp.where(rule.greedy, GREEDY_PRECISION, rule.precision),
     )
     took = edge.found & (edge.trial.loss < loss)
     finite = jnp.isfinite(linear.trace) & jnp.isfinite(loss)

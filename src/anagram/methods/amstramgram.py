@@ -127,9 +127,7 @@ class Amstramgram(Method):
         return new, info
 
     def _factorise(self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch) -> spectrum.Modes:
-        modes = spectrum.factorise(self.factorisation, compound, theta, batch)
-        assert isinstance(modes, spectrum.Modes), "all of ACCURATE give singular values"
-        return modes
+        return spectrum.factorise_into_modes(self.factorisation, compound, theta, batch)
 
     def _ranks(
         self, modes: spectrum.Modes, rows: int, state: AmstramgramState

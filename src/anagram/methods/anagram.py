@@ -94,12 +94,11 @@ class Anagram(Searching):
 
     def _factorise(
         self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch
-    ) -> tuple[spectrum.Spectrum, Float[Array, ""]]:
+    ) -> tuple[spectrum.Modes, Float[Array, ""]]:
         """The spectrum, and ε in absolute terms."""
         if isinstance(self.cutoff, str):
             # Where the elbow will be is not known beforehand: all singular values must be right.
-            modes = spectrum.factorise(self.factorisation, compound, theta, batch)
-            assert isinstance(modes, spectrum.Modes), "Cholesky was refused"
+            modes = spectrum.factorise_into_modes(self.factorisation, compound, theta, batch)
             return modes, cutoff_keeping(modes.sigma, elbow(modes.sigma, modes.floor))
         modes = spectrum.factorise_for_cutoff(self.factorisation, compound, theta, batch, self.cutoff, self.relative)
         return modes, self.cutoff * modes.largest if self.relative else jnp.asarray(self.cutoff)
@@ -107,8 +106,7 @@ class Anagram(Searching):
     def _corrected_step(self, compound: ResidualMap, state: Any, batch: Batch) -> tuple[State, dict[str, Array]]:
         """Along (φ̂† + E_metric)(∇L̂ + E_⊥), with the terms that were asked for."""
         assert not isinstance(self.cutoff, str), "refused above"
-        modes = spectrum.factorise(self.factorisation, compound, state.theta, batch)
-        assert isinstance(modes, spectrum.Modes), "Cholesky was refused"
+        modes = spectrum.factorise_into_modes(self.factorisation, compound, state.theta, batch)
         cutoff = jnp.maximum(self.cutoff * modes.largest, modes.floor)
         keep = modes.sigma > cutoff
         # Dual forms lift by σ v instead of v: lengths tell.

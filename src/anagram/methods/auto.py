@@ -1,6 +1,6 @@
 """The default method: a quick sketch, then damped natural-gradient steps exactly at the edge of what is allowed.
 
-Its two stages are different programs. The pieces are tested alone: the family of steps and its factorisation
+Both are the same program, with other numbers. Its pieces are tested alone: the family of steps and its factorisation
 (`anagram.spectrum`), the choice among them (`anagram.methods.edge`), the acceleration (`anagram.methods.acceleration`),
 one step (`anagram.methods.advance`) and what a walk remembers (`anagram.methods.walk`).
 """
@@ -12,17 +12,18 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from anagram.compound import ResidualMap
 from anagram.compound.batch import Batch
 from anagram.errors import SettingError
 from anagram.methods import walk as walking
-from anagram.methods.advance import StepRule, advance, set_out
-from anagram.methods.base import Method, Step
+from anagram.methods.advance import Front, StepRule, advance, set_out
+from anagram.methods.base import Method
 from anagram.methods.walk import CRAWL, SOLVED_ROUGHLY, Walk
 
-SKETCH_ROWS = 2.5  # rows a parameter in the sketch
+SKETCH_LEAST = 10  # steps of a sketch before it is asked whether it crawls
+SKETCH_CRAWL = 0.1  # a sketch is over when the loss falls by less than this fraction a step
 
 
 class AutoState(NamedTuple):
@@ -56,8 +57,8 @@ class Auto(Method):
         precision: how closely the edge is found, in log λ.
         squared_until: the plain normal equations are solved while λ is at least this fraction of the trace of JᵀJ;
             below, those in the eigenbasis, which are as accurate as an SVD.
-        sketch: so many greedy steps come first, on few points and from a rough form of the model. They find a rough
-            solution soon, but from there the way down is blocked: afterwards the iterate starts at the first
+        sketch: so many greedy steps at most come first, from a rough form of the model. They find a rough solution
+            soon, but from there the way down is blocked: afterwards the iterate starts at the first
             parameters, and the rough solution stands until it is surpassed. With 0 there is no sketch.
     """
 
@@ -116,13 +117,6 @@ class Auto(Method):
             walk = walk._replace(front=set_out(compound.rough(theta), jnp.nan))
         return AutoState(theta, loss, loss, jnp.asarray(0 if self.sketch else -1), walk)
 
-    @property
-    def stages(self) -> tuple[Step, ...]:
-        return (self._draw, self._walk) if self.sketch else (self._walk,)
-
-    def stage(self, state: AutoState) -> int:
-        return 1 if self.sketch and int(state.sketched) < 0 else 0
-
     def iterate(self, state: AutoState) -> tuple[Float[Array, " params"], Float[Array, ""]]:
         return state.walk.front.theta, state.walk.front.loss
 
@@ -142,37 +136,40 @@ class Auto(Method):
         )
 
     def step(self, compound: ResidualMap, state: Any, batch: Batch) -> tuple[AutoState, dict[str, Array]]:
-        if not self.sketch:
-            return self._walk(compound, state, batch)
-        return jax.lax.cond(
-            state.sketched >= 0,
-            lambda s: self._draw(compound, s, batch),
-            lambda s: self._walk(compound, s, batch),
-            state,
-        )
-
-    def _draw(self, compound: ResidualMap, state: AutoState, batch: Batch) -> tuple[AutoState, dict[str, Array]]:
-        """A step of the sketch: greedy, on few points. When it is over the walk begins at its origin."""
-        few = compound.thinned(batch, round(SKETCH_ROWS * state.theta.size))
-        front, info = advance(compound, state.walk.front, few, self._rule(self.ratio, greedy=True))
-        loss = compound.loss(front.theta, batch)
-        done = loss < self.end_at * state.first_loss
-        over = (state.sketched + 1 >= self.sketch) | info["stuck"] | info["failed"] | done
-        on = front._replace(rejected=jnp.where(over, 0, front.rejected), length=jnp.where(over, 1.0, front.length))
-        reached = on._replace(loss=jnp.where(done, loss, on.loss))
-        begun = set_out(state.walk.origin, state.first_loss)
-        front = jax.tree.map(lambda a, b: jnp.where(over & ~done, a, b), begun, reached)
-        after = state._replace(sketched=jnp.where(over, -1, state.sketched + 1), walk=state.walk._replace(front=front))
-        # A sketch that ends early or fails has still the way from the origin before it.
-        never = jnp.asarray(False)
-        info |= {"stage": jnp.asarray(0), "stuck": never, "failed": never, "over": over}
-        return _best(after, reached.theta, loss), info
-
-    def _walk(self, compound: ResidualMap, state: AutoState, batch: Batch) -> tuple[AutoState, dict[str, Array]]:
-        """A step at the edge, or of an end that is being tried."""
-        before = state.walk
+        before: Walk = state.walk
+        sketching = state.sketched >= 0
         target = jnp.where(before.ending, self.end_ratio, self.ratio)
-        front, info = advance(compound, before.front, batch, self._rule(target))
+        rule = StepRule(target, sketching, self.growth, self.acceleration, self.precision, self.squared_until)
+        front, info = advance(compound, before.front, batch, rule)
+        walk, stuck = self._walked(state, front, info)
+        sketched, count = self._sketched(state, front, info)
+        after = _best(state._replace(walk=walk), front)
+        if self.sketch:
+            after = after._replace(
+                walk=walking.select(sketching, sketched, walk), sketched=jnp.where(sketching, count, state.sketched)
+            )
+        # A sketch that ends early or fails has still the way from the origin before it.
+        return after, info | {
+            "stage": jnp.where(sketching, 0, jnp.where(before.ending, 2, 1)),
+            "stuck": ~sketching & stuck,
+            "failed": ~sketching & info["failed"],
+        }
+
+    def _sketched(self, state: AutoState, front: Front, info: dict[str, Array]) -> tuple[Walk, Int[Array, ""]]:
+        """The sketch after a step, and how many there were; when it is over the walk begins at its origin."""
+        walk = walking.progressed(state.walk, front)
+        done = front.loss < self.end_at * state.first_loss
+        crawls = (walk.progress < SKETCH_CRAWL) & (state.sketched >= SKETCH_LEAST)
+        over = (state.sketched + 1 >= self.sketch) | info["stuck"] | info["failed"] | done | crawls
+        # A sketch that has come to the end already is where the walk goes on.
+        goes_on = front._replace(rejected=jnp.asarray(0), length=jnp.asarray(1.0))
+        begun = walking.begin(walk.origin, state.first_loss, walk.end_below)
+        begun = walking.select(done, begun._replace(front=goes_on), begun)
+        return walking.select(over, begun, walk), jnp.where(over, -1, state.sketched + 1)
+
+    def _walked(self, state: AutoState, front: Front, info: dict[str, Array]) -> tuple[Walk, Bool[Array, ""]]:
+        """The walk after a step at the edge, or of an end that is being tried; and whether it can go no further."""
+        before: Walk = state.walk
         walk = walking.advanced(before, front, info["damping"], self.end_at * state.first_loss)
         crawls = before.ending & (info["stuck"] | (walk.progress < CRAWL))
         done = front.loss < self.done_at * state.first_loss
@@ -185,18 +182,15 @@ class Auto(Method):
             wanted &= (walk.restarted < self.restarts) & jnp.any(walk.origin != 0)
             after = walking.select(wanted, walking.anew(walk, self._end_below(state.first_loss)), after)
             stuck &= ~wanted
-        stage = jnp.where(before.ending, 2, 1)
-        info |= {"stage": stage, "stuck": stuck, "over": jnp.asarray(False)}
-        return _best(state._replace(walk=after), front.theta, front.loss), info
-
-    def _rule(self, target: Float[Array, ""] | float, *, greedy: bool = False) -> StepRule:
-        return StepRule(target, self.growth, self.acceleration, self.precision, self.squared_until, greedy)
+        return after, stuck
 
     def _end_below(self, first_loss: Float[Array, ""]) -> Float[Array, ""]:
         return jnp.maximum(SOLVED_ROUGHLY, self.end_at) * first_loss
 
 
-def _best(state: AutoState, theta: Float[Array, " params"], loss: Float[Array, ""]) -> AutoState:
-    """Parameters with their loss on all points become the best where that is lower."""
-    better = loss < state.loss
-    return state._replace(theta=jnp.where(better, theta, state.theta), loss=jnp.where(better, loss, state.loss))
+def _best(state: AutoState, front: Front) -> AutoState:
+    """Parameters become the best where their loss is lower."""
+    better = front.loss < state.loss
+    return state._replace(
+        theta=jnp.where(better, front.theta, state.theta), loss=jnp.where(better, front.loss, state.loss)
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -18,9 +17,6 @@ class State(NamedTuple):
 
     theta: Float[Array, " params"]
     loss: Float[Array, ""]
-
-
-Step = Callable[[ResidualMap, Any, Batch], tuple[Any, dict[str, Array]]]
 
 
 class Method(eqx.Module):
@@ -56,15 +52,6 @@ class Method(eqx.Module):
     @abc.abstractmethod
     def step(self, compound: ResidualMap, state: Any, batch: Batch) -> tuple[Any, dict[str, Array]]:
         """One step: the next state, and scalars worth looking at (`loss`, `failed`, `stuck` at least)."""
-
-    @property
-    def stages(self) -> tuple[Step, ...]:
-        """The steps of its stages, each of them a program of its own; a stage is over when ``info["over"]`` says so."""
-        return (self.step,)
-
-    def stage(self, state: Any) -> int:
-        """The stage that a state, of concrete numbers, is in."""
-        return 0
 
     def iterate(self, state: Any) -> tuple[Float[Array, " params"], Float[Array, ""]]:
         """Where the next step starts from, and the loss there; not the best parameters if those are kept apart."""

@@ -6,8 +6,8 @@ For a damping λ the step p(λ) promises to lower ‖r‖² by m(λ); the ratio
 
 tells how much of it came true. Steps are taken *at the edge*: the smallest λ with ρ(λ) ≥ ρ* and a
 length of at most `growth` times the last one. The edge is looked for from the last λ on, by the slope that the
-score of a trial had in log λ at the last edge, and then between an acceptable trial and one that is not, in a handful of
-trials; every trial is one linear solve and one residual.
+score of a trial had in log λ at the last edge, and then between an acceptable trial and one that is not, in a handful
+of trials; every trial is one linear solve and one residual.
 """
 
 from __future__ import annotations

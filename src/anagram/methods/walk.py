@@ -66,16 +66,21 @@ def advanced(walk: Walk, front: Front, damping: Float[Array, ""], tiny: Float[Ar
 
     It is time when the damping has passed its minimum, or the loss is below `tiny`.
     """
-    fell = jnp.log(walk.front.loss / jnp.maximum(front.loss, 1e-300))
-    # A walk that has just set out knows no loss to compare with.
-    progress = jnp.where(jnp.isfinite(fell), 0.7 * walk.progress + 0.3 * fell, walk.progress)
-    on = walk._replace(front=front, progress=progress)
+    on = progressed(walk, front)
     dampings = jnp.append(walk.dampings[1:], jnp.log(damping))
     ends = (front.loss < walk.end_below) & ((front.loss < tiny) | (_trend(dampings) > 0))
     rested = front._replace(rejected=jnp.asarray(0))
     camped = walk._replace(front=rested, camp=rested, ending=jnp.asarray(True), progress=jnp.asarray(1.0))
     walked = select(ends, camped, walk._replace(front=front))._replace(dampings=dampings)
     return select(walk.ending, on, walked)
+
+
+def progressed(walk: Walk, front: Front) -> Walk:
+    """The walk after a step, with its progress."""
+    fell = jnp.log(walk.front.loss / jnp.maximum(front.loss, 1e-300))
+    # A walk that has just set out knows no loss to compare with.
+    progress = jnp.where(jnp.isfinite(fell), 0.7 * walk.progress + 0.3 * fell, walk.progress)
+    return walk._replace(front=front, progress=progress)
 
 
 def back_to_camp(walk: Walk) -> Walk:

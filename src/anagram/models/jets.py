@@ -114,7 +114,8 @@ def _chain(index: Index, columns: Columns, sigma: list[Array], *, whole: bool) -
     by_order: dict[int, list[Array]] = {}
     for count, blocks in partitions(index):
         if len(blocks) > 1 or whole:
-            product = math.prod((columns[block] for block in blocks[1:]), start=columns[blocks[0]])
+            first, *others = (columns[block] for block in blocks)
+            product = math.prod(others, start=first)
             by_order.setdefault(len(blocks), []).append(count * product if count > 1 else product)
     terms = [sigma[order] * _add(products) for order, products in by_order.items()]
     return _add(terms) if terms else None

@@ -110,12 +110,10 @@ class MLP(ModelSpec):
 
     def build(self, domain: Box, outputs: int, key: jax.Array) -> Network:
         sizes = (domain.dimension, *self.widths, outputs)
-        weights, biases = [], []
-        for layer, (fan_in, fan_out) in enumerate(itertools.pairwise(sizes)):
-            key, for_weight, for_bias = jax.random.split(key, 3)
-            weight, bias = _draw(self.init, layer, fan_in, fan_out, for_weight, for_bias)
-            weights.append(weight)
-            biases.append(bias)
+        # NumPy's random numbers, seeded by the key: JAX would compile a program for the shape of every layer.
+        rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+        layers = [_draw(self.init, k, *fans, rng) for k, fans in enumerate(itertools.pairwise(sizes))]
+        weights, biases = ([jnp.asarray(array) for array in arrays] for arrays in zip(*layers, strict=True))
         low = domain.low if self.scale else np.zeros(domain.dimension)
         length = domain.lengths / self.scale if self.scale else np.ones(domain.dimension)
         return Network(weights, biases, self.activation, tuple(low.tolist()), tuple(length.tolist()))
@@ -136,15 +134,15 @@ class MLP(ModelSpec):
         return f"MLP({', '.join(map(str, self.widths))}, {self.activation}, {self.init})"
 
 
-def _draw(init: str, layer: int, fan_in: int, fan_out: int, for_weight: Array, for_bias: Array) -> tuple[Array, Array]:
-    normal = jax.random.normal(for_weight, (fan_out, fan_in))
-    zeros = jnp.zeros(fan_out)
+def _draw(init: str, layer: int, fan_in: int, fan_out: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    normal = rng.standard_normal((fan_out, fan_in))
+    zeros = np.zeros(fan_out)
     match init:
         case "glorot":
             return normal * np.sqrt(2 / (fan_in + fan_out)), zeros
         case "small":
-            return 0.1 * normal, 0.1 * jax.random.normal(for_bias, (fan_out,))
+            return 0.1 * normal, 0.1 * rng.standard_normal(fan_out)
         case "frequency" if layer == 0:
-            return 2 * normal / np.sqrt(fan_in), jax.random.uniform(for_bias, (fan_out,), minval=-2.0, maxval=2.0)
+            return 2 * normal / np.sqrt(fan_in), rng.uniform(-2.0, 2.0, fan_out)
         case _:
             return normal / np.sqrt(fan_in), zeros

@@ -83,7 +83,7 @@ def _derivatives(
     else:
         read = dict.fromkeys([*indices, *(index for terms in sums for index, _ in terms)])
         values = {index: _nested_outputs(module, x, index) for index in read}
-        totals = [sum(c * values[index] for index, c in terms) for terms in sums]
+        totals: list[Any] = [sum(c * values[index] for index, c in terms) for terms in sums]
     remaining = iter(totals)
     found: dict[str, Derivatives] = {}
     for name, which in wanted.items():

@@ -2,7 +2,14 @@
 
 from anagram.spectrum.damped import Balanced, Damped, Dampings, DualNormal, Normal, Step, balanced, balanced_rows
 from anagram.spectrum.modes import Modes, dual_eigh, eigh, from_triangle, lq, svd
-from anagram.spectrum.policy import FACTORISATIONS, choose, factorise, factorise_for_cutoff, for_dampings
+from anagram.spectrum.policy import (
+    FACTORISATIONS,
+    choose,
+    factorise,
+    factorise_for_cutoff,
+    factorise_into_modes,
+    for_dampings,
+)
 
 __all__ = [
     "FACTORISATIONS",
@@ -20,6 +27,7 @@ __all__ = [
     "eigh",
     "factorise",
     "factorise_for_cutoff",
+    "factorise_into_modes",
     "for_dampings",
     "from_triangle",
     "lq",

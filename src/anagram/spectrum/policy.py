@@ -12,7 +12,7 @@ from anagram.compound import Gram, Linearisation, ResidualMap, gram_of, triangle
 from anagram.compound.batch import Batch
 from anagram.errors import SettingError
 from anagram.spectrum.damped import Balanced, Dampings, DualNormal, Normal, balanced, balanced_rows
-from anagram.spectrum.modes import dual_eigh, eigh, from_triangle, lq, svd
+from anagram.spectrum.modes import Modes, dual_eigh, eigh, from_triangle, lq, svd
 
 # Eigenvalues of JᵀJ are wrong by a few eps·σ_max²; singular values above this fraction of σ_max are
 # then right to better than one percent.
@@ -46,23 +46,27 @@ def factorise(how: str, compound: ResidualMap, theta: Float[Array, " params"], b
             return DualNormal(features @ features.T, features, residual)
 
 
+def factorise_into_modes(how: str, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch) -> Modes:
+    """Like `factorise`, with singular values; Cholesky factors, which have none, are refused."""
+    modes = factorise(how, compound, theta, batch)
+    if not isinstance(modes, Modes):
+        raise SettingError("Cholesky has no singular values to cut off: use eigh, qr or svd")
+    return modes
+
+
 def factorise_for_cutoff(
     how: str, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch, cutoff: float, relative: bool
-) -> Dampings:
+) -> Modes:
     """Like `factorise`, but ``auto`` may square the matrix where singular values at the cutoff survive it.
 
     For a relative cutoff this is known beforehand; for an absolute one it is decided at every step, from
     ‖J‖_F² = tr JᵀJ, which is at least σ_max².
     """
     rows = compound.count_rows(batch)
-    if how != "auto":
-        return factorise(how, compound, theta, batch)
-    if relative:
-        if cutoff >= SQUARE_RESOLVES:
-            return factorise("eigh" if rows >= theta.size else "dual-eigh", compound, theta, batch)
-        return factorise("auto", compound, theta, batch)
-    if rows < theta.size:
-        return factorise("auto", compound, theta, batch)
+    if how == "auto" and relative and cutoff >= SQUARE_RESOLVES:
+        how = "eigh" if rows >= theta.size else "dual-eigh"
+    if how != "auto" or relative or rows < theta.size:
+        return factorise_into_modes(how, compound, theta, batch)
     trace, gram, triangle = squared_or_triangle(compound, theta, batch)
     return jax.lax.cond(
         cutoff**2 >= SQUARE_RESOLVES**2 * trace,

@@ -17,6 +17,8 @@ from anagram.statement.domains import PointSet, Region
 from anagram.statement.expressions import Node, bound
 from anagram.statement.fields import NORMAL, Field, Frame, named_number, symbol
 
+CHUNK = 1024  # points at which a user's function is evaluated at once
+
 
 @dataclass(frozen=True, eq=False)
 class Condition:
@@ -113,11 +115,18 @@ def source_rows(
 
 
 class Mapped:
-    """A user's function of one point, made a function of many; compiled once for every number of points."""
+    """A user's function of one point, made a function of many; compiled once, whatever their number."""
 
     def __init__(self, function: Callable[..., Any], axes: Sequence[str], what: str) -> None:
         self._bound = bind_axes(function, axes, what)
-        self.together = jax.jit(jax.vmap(lambda p: tuple(jnp.asarray(v) for v in self.components(p))))
+        self._chunk = jax.jit(jax.vmap(lambda p: tuple(jnp.asarray(v) for v in self.components(p))))
+
+    def together(self, x: np.ndarray) -> list[np.ndarray]:
+        """The components at points (n, d): in chunks of one size, the last one filled with copies of a point."""
+        missing = -len(x) % CHUNK
+        filled = np.concatenate([x, np.repeat(x[-1:], missing, axis=0)]) if missing else x
+        chunks = [self._chunk(filled[k : k + CHUNK]) for k in range(0, len(filled), CHUNK)]
+        return [np.concatenate([np.asarray(c[k]) for c in chunks])[: len(x)] for k in range(len(chunks[0]))]
 
     def components(self, point: Any) -> tuple[Any, ...]:
         """The components at one point."""
@@ -148,7 +157,7 @@ def evaluate_function(
     mapped = function if isinstance(function, Mapped) else Mapped(function, axes, what)
     try:
         try:
-            columns = [np.asarray(v) for v in mapped.together(jnp.asarray(x))]
+            columns = mapped.together(np.asarray(x, dtype=float))
         except (jax.errors.JAXTypeError, TypeError):
             table = [_at_point(mapped.components, axes, p, what) for p in x]
             columns = [np.asarray([row[k] for row in table]) for k in range(len(table[0]))]

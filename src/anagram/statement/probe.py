@@ -30,14 +30,14 @@ def check_conditions(problem: Problem) -> dict[str, tuple[bool, ...]]:
     """Check operators and sources; return, per condition, which of its components are complex."""
     components: dict[str, tuple[bool, ...]] = {}
     clouds = {}
-    for key, condition in problem.conditions.items():
+    for key in problem.conditions:
         what = f"condition '{key}'"
         region = problem.region(key)
         cloud = region.draw(_probe_rule(region), np.random.default_rng(0))
         if len(cloud.x) == 0:
             raise ProblemError(f"{what}: the region {region!r} has no points")
         components[key] = _components(problem, key, region, what)
-        source_rows(condition.equals, region, cloud.x, components[key], what)
+        source_rows(problem.sources[key], region, cloud.x, components[key], what)
         clouds[key] = cloud
     _check_values(problem, clouds)
     return components

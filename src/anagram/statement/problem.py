@@ -13,8 +13,8 @@ import numpy as np
 
 from anagram.errors import ProblemError
 from anagram.statement import probe
-from anagram.statement.arguments import bind_axes, parameter_names
-from anagram.statement.condition import Condition, check_finite, evaluate_function
+from anagram.statement.arguments import parameter_names
+from anagram.statement.condition import Condition, Mapped, check_finite, evaluate_function, mapped_source
 from anagram.statement.domains import Box, Face
 from anagram.statement.unknowns import Unknown, Unknowns
 
@@ -73,6 +73,11 @@ class Problem:
         if clash:
             raise ProblemError(f"'{min(clash)}' is both an unknown field and a coefficient: rename one of them")
         self.expressions = probe.state_conditions(self)
+        # Functions are traced once, now: what they read from elsewhere does not change any more.
+        self.sources = {
+            key: mapped_source(condition.equals, domain.axes, f"condition '{key}'")
+            for key, condition in self.conditions.items()
+        }
         self.components = probe.check_conditions(self)
         self.solution = _solution(solution, self.unknowns, domain.axes)
         self.reference = reference
@@ -288,6 +293,4 @@ def _solution(given: Any, unknowns: Sequence[Unknown], axes: tuple[str, ...]) ->
         given = {names[0]: given}
     if not isinstance(given, Mapping) or not set(given) <= set(names) or not given:
         raise ProblemError(f"solution= must be a function of the point, or functions by unknown ({', '.join(names)})")
-    for name, function in given.items():
-        bind_axes(function, axes, f"the solution '{name}'")
-    return dict(given)
+    return {name: Mapped(function, axes, f"the solution '{name}'") for name, function in given.items()}

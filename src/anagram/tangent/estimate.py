@@ -8,7 +8,9 @@ that is orthogonal to the tangent space; that part is taken to count as much as 
 
 from __future__ import annotations
 
+import functools
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +22,7 @@ from jaxtyping import Array, Float
 from anagram import spectrum
 from anagram.compound import Compound
 from anagram.compound.batch import Batch, checked_seed, count_rows, enough_points, point_rules, sample
+from anagram.compound.reuse import reuse, shapes_text
 from anagram.errors import EstimateWarning, ProblemError, SettingError
 from anagram.models import ParametricModel
 from anagram.statement.domains import Sobol
@@ -130,38 +133,19 @@ class Estimator:
         rules = point_rules(problem, None, max(int(points or 0), enough), random=True)
         self.batches = [sample(problem, rules, seed=FRESH + 2 * checked_seed(seed) + k) for k in range(2)]
         self.points = jnp.asarray(problem.domain.draw(Sobol(FIELD_POINTS), np.random.default_rng(FRESH)).x)
-        compound, moved = Compound(problem, model), Compound(problem, Moved(model))  # pyright: ignore[reportArgumentType]
-
-        few = self.points[:FREE_POINTS]
-
-        def direction(theta: Array, batch: Batch) -> tuple[Array, Array]:
-            modes = spectrum.from_triangle(compound.triangle(theta, batch), count_rows(batch))
-            cutoff = CUTOFF * modes.largest
-            # How far the fields move along directions that the conditions do not see.
-            moves = jax.vmap(
-                lambda v: jax.jvp(lambda t: jax.vmap(lambda x: model.values(t, x))(few), (theta,), (v,))[1]
-            )
-            sizes = jnp.sqrt(jnp.mean(moves(modes.lift) ** 2, axis=(1, 2)))
-            free = jnp.max(jnp.where(modes.sigma <= cutoff, sizes, 0.0)) / jnp.max(sizes)
-            return modes.truncated(cutoff).direction, free
-
-        def left(theta: Array, direction: Array, batch: Batch) -> Array:
-            before = jnp.linalg.norm(compound.residual(theta, batch))
-            after = jnp.linalg.norm(moved.residual(jnp.concatenate([theta, direction]), batch))
-            return after / jnp.where(before > 0, before, 1.0)
-
-        def fields(theta: Array, direction: Array) -> Array:
-            at = jax.vmap(lambda x: jax.jvp(lambda t: model.values(t, x), (theta,), (direction,)))
-            return jnp.stack(at(self.points))
-
-        self._direction, self._left, self._fields = jax.jit(direction), jax.jit(left), jax.jit(fields)
+        self.compound = Compound(problem, model)
+        key = f"estimate {self.compound.fingerprint} {shapes_text(self.batches, self.points)}"
+        programs = reuse(key, lambda: _programs(self.compound))
+        self._direction, self._left, self._fields = (
+            functools.partial(program, self.compound.numbers) for program in programs
+        )
 
     def __call__(self, theta: Any) -> ErrorEstimate:
         """The estimate for some parameters."""
         theta = jnp.asarray(theta, dtype=float)
-        (one, free), (two, _) = (self._direction(theta, batch) for batch in self.batches)
-        values, first = self._fields(theta, one)
-        second = self._fields(theta, two)[1]
+        (one, free), (two, _) = (self._direction(theta, batch, self.points[:FREE_POINTS]) for batch in self.batches)
+        values, first = self._fields(theta, one, self.points)
+        second = self._fields(theta, two, self.points)[1]
         if not (np.all(np.isfinite(one)) and np.all(np.isfinite(two))):
             raise ProblemError("the residual is not finite on fresh points: the error cannot be estimated")
         left = [float(self._left(theta, one, self.batches[1])), float(self._left(theta, two, self.batches[0]))]
@@ -191,6 +175,32 @@ class Estimator:
         if free > FREE:
             return ("the conditions do not determine the solution: it can be changed without any of them noticing",)
         return ()
+
+
+def _programs(compound: Compound) -> tuple[Callable[..., Any], ...]:
+    """The direction of the error, the residual that is left without it, and the fields; numbers in operators first."""
+    model, moved = compound.model, Compound(compound.problem, Moved(compound.model))  # pyright: ignore[reportArgumentType]
+
+    def direction(numbers: Any, theta: Array, batch: Batch, few: Array) -> tuple[Array, Array]:
+        modes = spectrum.from_triangle(compound.with_numbers(numbers).triangle(theta, batch), count_rows(batch))
+        cutoff = CUTOFF * modes.largest
+        # How far the fields move along directions that the conditions do not see.
+        slopes = jax.vmap(jax.jacrev(model.values), (None, 0))(theta, few)
+        sizes = jnp.sqrt(jnp.mean((slopes @ modes.lift.T) ** 2, axis=(0, 1)))
+        free = jnp.max(jnp.where(modes.sigma <= cutoff, sizes, 0.0)) / jnp.max(sizes)
+        return modes.truncated(cutoff).direction, free
+
+    def left(numbers: Any, theta: Array, direction: Array, batch: Batch) -> Array:
+        # One map over two: the residual is compiled once. Without its direction a model is not moved.
+        both = jnp.stack([jnp.concatenate([theta, 0 * direction]), jnp.concatenate([theta, direction])])
+        before, after = jax.lax.map(lambda t: jnp.linalg.norm(moved.with_numbers(numbers).residual(t, batch)), both)
+        return after / jnp.where(before > 0, before, 1.0)
+
+    def fields(_: Any, theta: Array, direction: Array, points: Array) -> Array:
+        at = jax.vmap(lambda x: jax.jvp(lambda t: model.values(t, x), (theta,), (direction,)))
+        return jnp.stack(at(points))
+
+    return tuple(jax.jit(program) for program in (direction, left, fields))
 
 
 def estimate_error(

@@ -9,13 +9,13 @@ import jax.numpy as jnp
 
 from anagram.compound import ResidualMap
 from anagram.compound.batch import Batch
-from anagram.methods.base import Step
+from anagram.methods import Method
 from anagram.training.budget import BLOCK
 from anagram.training.pool import batch_of
 
 
 def run_block(
-    take_step: Step,
+    method: Method,
     compound: ResidualMap,
     state: Any,
     batch: Batch,
@@ -23,13 +23,11 @@ def run_block(
     pool: Batch | None = None,
     place: Any = 0,
 ) -> tuple[Any, dict[str, Any], Any]:
-    """At most `count` steps of one stage as one compiled loop. Returns state, log, steps taken.
-
-    A step that fails or is stuck ends it, and so does the end of the stage.
+    """At most `count` steps as one compiled loop; a failed or stuck step ends it. Returns state, log, steps taken.
 
     Each step takes its own points out of a pool, from a place on, for the conditions that are in it.
     """
-    step = jax.jit(lambda state, batch: take_step(compound, state, batch))  # traced once for its shapes and for itself
+    step = jax.jit(lambda state, batch: method.step(compound, state, batch))  # traced once, not twice
     template = jax.eval_shape(lambda s: step(s, batch_of(batch, pool or {}, place))[1], state)
     log = jax.tree.map(lambda leaf: jnp.zeros((BLOCK, *leaf.shape), leaf.dtype), template)
 
@@ -41,7 +39,7 @@ def run_block(
         taken, state, log, _ = carry
         state, info = step(state, batch_of(batch, pool or {}, place + taken))
         log = jax.tree.map(lambda column, value: column.at[taken].set(value), log, info)
-        return taken + 1, state, log, info["failed"] | info["stuck"] | info.get("over", False)
+        return taken + 1, state, log, info["failed"] | info["stuck"]
 
     taken, state, log, _ = jax.lax.while_loop(goes_on, body, (jnp.asarray(0), state, log, jnp.asarray(False)))
     return state, log, taken

@@ -16,7 +16,6 @@ from anagram.compound.batch import Batch
 from anagram.compound.judge import Judge
 from anagram.compound.reuse import compile_all, reuse, shapes_text
 from anagram.methods import Method
-from anagram.methods.base import Step
 from anagram.training.blocks import run_block
 from anagram.training.moving import MovingPoints
 
@@ -25,13 +24,13 @@ Program = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Compiled:
-    """The programs of a run: its beginning, a block of every stage, what it is measured by, points that move.
+    """The programs of a run: its beginning, a block of steps, what it is measured by, points that move.
 
     All of them take the numbers in the operators first.
     """
 
     begin: Program
-    blocks: tuple[Any, ...]  # each also says what it returns, by `out_info`
+    block: Any  # it also says what it returns, by `out_info`
     measure: Program
     moved: Program
     looks: tuple[Program | None, ...]
@@ -40,7 +39,7 @@ class Compiled:
         """The same programs for given numbers."""
         return Compiled(
             functools.partial(self.begin, numbers),
-            tuple(functools.partial(block, numbers) for block in self.blocks),
+            functools.partial(self.block, numbers),
             functools.partial(self.measure, numbers),
             functools.partial(self.moved, numbers),
             tuple(None if look is None else functools.partial(look, numbers) for look in self.looks),
@@ -75,8 +74,8 @@ def _compile(
     def begin(numbers: Any, theta: Any, batch: Batch) -> Any:
         return method.init(compound.with_numbers(numbers), theta, batch)
 
-    def block(step: Step) -> Callable[..., Any]:
-        return lambda numbers, *rest: run_block(step, compound.with_numbers(numbers), *rest)
+    def block(numbers: Any, *rest: Any) -> Any:
+        return run_block(method, compound.with_numbers(numbers), *rest)
 
     def moved(numbers: Any, state: Any, batch: Batch) -> Any:
         return method.moved(compound.with_numbers(numbers), state, batch)
@@ -89,7 +88,7 @@ def _compile(
     seen = [k for k, points in enumerate(moving) if points.has_view]
     lowered = [
         beginning,
-        *(jax.jit(block(s)).lower(numbers, state, batch, count, fresh, count) for s in method.stages),
+        jax.jit(block).lower(numbers, state, batch, count, fresh, count),
         jax.jit(judge.measure).lower(numbers, theta, *judge.data),
         jax.jit(moved).lower(numbers, state, batch),
         *(jax.jit(look(moving[k])).lower(numbers, theta, probes[k]) for k in seen),
@@ -97,7 +96,7 @@ def _compile(
     programs = iter(compile_all(lowered))
     return Compiled(
         begin=next(programs),
-        blocks=tuple(next(programs) for _ in method.stages),
+        block=next(programs),
         measure=next(programs),
         moved=next(programs),
         looks=tuple(next(programs) if k in seen else None for k in range(len(moving))),
@@ -105,6 +104,6 @@ def _compile(
 
 
 def logged_columns(programs: Compiled) -> dict[str, np.dtype]:
-    """The columns that steps are logged in, with the type of their values; all stages have the same."""
-    log: dict[str, Any] = programs.blocks[0].out_info[1]
+    """The columns that steps are logged in, with the type of their values."""
+    log: dict[str, Any] = programs.block.out_info[1]
     return {key: np.dtype(leaf.dtype) for key, leaf in log.items()}

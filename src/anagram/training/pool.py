@@ -11,7 +11,7 @@ import numpy as np
 
 from anagram.compound.batch import Batch, ConditionBatch, row_scale
 from anagram.errors import SettingError
-from anagram.statement.condition import mapped_source, source_rows
+from anagram.statement.condition import source_rows
 from anagram.statement.domains import Cloud, PointRule, Redrawn, Region, Repeated
 from anagram.statement.problem import Problem
 from anagram.training.moving import Iterate, MovingPoints
@@ -33,10 +33,6 @@ class Pool:
                 "always give the same ones: use Uniform(n), Sobol(n), LatinHypercube(n) or a number of points, or keep "
                 "the points with the option resample=False"
             )
-        self.sources = {
-            key: mapped_source(problem.conditions[key].equals, problem.domain.axes, f"condition '{key}'")
-            for key in self.rules
-        }
         self._number, self._batches = -1, {}
 
     def at(self, step: int) -> tuple[Batch, int]:
@@ -55,7 +51,9 @@ class Pool:
         rng = np.random.default_rng([self.seed, index, 1 + number])
         cloud = draw_repeatedly(region, self.rules[key], rng, self.steps)
         flat = cloud.x.reshape(-1, cloud.x.shape[-1])
-        source = source_rows(self.sources[key], region, flat, self.problem.components[key], f"condition '{key}'")
+        source = source_rows(
+            self.problem.sources[key], region, flat, self.problem.components[key], f"condition '{key}'"
+        )
         return ConditionBatch(
             jnp.asarray(cloud.x),
             None if cloud.normal is None else jnp.asarray(cloud.normal),

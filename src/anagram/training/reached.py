@@ -12,16 +12,19 @@ import jax.numpy as jnp
 import numpy as np
 
 from anagram.compound import Compound
+from anagram.compound.reuse import reuse, traced_text
 from anagram.errors import ProblemError
 from anagram.models import ParametricModel
 from anagram.statement.arguments import broadcast_columns, call_by_name
 from anagram.statement.condition import source_rows
 from anagram.statement.domains import Box
+from anagram.statement.evaluation import evaluate
 from anagram.statement.fields import Field
 from anagram.statement.problem import Problem
 from anagram.training.history import History
 
-CHUNK = 65_536  # points evaluated at once
+CHUNK = 65_536  # points evaluated at once, at most
+SIZES = (0, 1, 64, 1024, 8192, CHUNK)  # of chunks; they are filled up with copies of a point
 
 
 class Reached:
@@ -135,22 +138,22 @@ class Reached:
         if condition not in problem.conditions:
             known = ", ".join(problem.conditions)
             raise ProblemError(f"there is no condition '{condition}'; there are {known}")
-        stated, region = problem.conditions[condition], problem.region(condition)
+        region = problem.region(condition)
         compound, normal = Compound(problem, self.model), region.normal_at(x)
 
-        def rows_at(theta: jax.Array, point: jax.Array, direction: jax.Array) -> jax.Array:
-            return compound.operator_rows(condition, theta, point, None if normal is None else direction)
+        def rows_at(numbers: Any, theta: jax.Array, point: jax.Array, direction: jax.Array) -> jax.Array:
+            bound = compound.with_numbers(numbers)
+            return bound.operator_rows(condition, theta, point, None if normal is None else direction)
 
-        directions = jnp.asarray(x if normal is None else normal)
-        rows = jax.jit(jax.vmap(rows_at, (None, 0, 0)))(jnp.asarray(self.theta), jnp.asarray(x), directions)
-        source = source_rows(
-            stated.equals,
-            region,
-            x,
-            problem.components[condition],
-            f"condition '{condition}'",
-        )
-        return np.linalg.norm(np.asarray(rows) - source, axis=1)
+        def compiled(theta: jax.Array, points: jax.Array, directions: jax.Array) -> list[jax.Array]:
+            rows = jax.jit(jax.vmap(rows_at, (None, None, 0, 0)))
+            rows = reuse(f"rows {condition} {compound.fingerprint}", lambda: rows)
+            return [rows(compound.numbers, theta, points, directions)]
+
+        rows = self._chunks(compiled, x, x if normal is None else normal)[0]
+        what = f"condition '{condition}'"
+        source = source_rows(problem.sources[condition], region, x, problem.components[condition], what)
+        return np.linalg.norm(rows - source, axis=1)
 
     @functools.cached_property
     def _unknowns(self) -> Callable[..., list[jax.Array]]:
@@ -161,15 +164,24 @@ class Reached:
         def at(theta: jax.Array, point: jax.Array) -> list[jax.Array]:
             result = operator(self.model.quantities(theta, self.domain.frame))
             fields = result if isinstance(result, tuple | list) else (result,)
-            return [field.at(point) for field in fields]
+            return evaluate([field.node for field in fields], point)
 
-        return jax.jit(jax.vmap(at, (None, 0)))
+        point = jax.ShapeDtypeStruct((self.domain.dimension,), float)
+        text = traced_text(at, self.model.theta, point)
+        return reuse(f"values {text}", lambda: jax.jit(jax.vmap(at, (None, 0))))
 
-    def _chunks(self, compiled: Callable[..., list[jax.Array]], x: np.ndarray) -> list[np.ndarray]:
-        theta = jnp.asarray(self.theta)
+    def _chunks(self, compiled: Callable[..., list[jax.Array]], *columns: np.ndarray) -> list[np.ndarray]:
+        """Evaluate at points chunk by chunk; chunks have few sizes, for each of which functions are compiled once."""
+        theta, count = jnp.asarray(self.theta), len(columns[0])
+        found = []
         # At least one chunk, so that no points give arrays of no values.
-        chunks = [compiled(theta, jnp.asarray(x[i : i + CHUNK])) for i in range(0, max(1, len(x)), CHUNK)]
-        return [np.concatenate([np.asarray(c[k]) for c in chunks]) for k in range(len(chunks[0]))]
+        for start in range(0, max(1, count), CHUNK):
+            parts = [np.asarray(column[start : start + CHUNK]) for column in columns]
+            size = len(parts[0])
+            room = next(s for s in SIZES if s >= size)
+            filled = [np.concatenate([p, np.repeat(p[-1:], room - size, axis=0)]) for p in parts]
+            found.append([np.asarray(values)[:size] for values in compiled(theta, *filled)])
+        return [np.concatenate([values[k] for values in found]) for k in range(len(found[0]))]
 
     def _points(self, coordinates: tuple[Any, ...], named: dict[str, Any]) -> tuple[np.ndarray, tuple[int, ...]]:
         axes = self.domain.axes

@@ -95,7 +95,7 @@ class Trainer:
         programs = programs_of_run(self.method, compound, self.judge, self.moving, self.batch, fresh)
         self.logged = {**logged_columns(programs), "seconds": np.dtype(float)}
         programs = programs.bound(compound.numbers)
-        self._blocks, self._measure, self._moved = programs.blocks, programs.measure, programs.moved
+        self._block, self._measure, self._moved = programs.block, programs.measure, programs.moved
         for points, look in zip(self.moving, programs.looks, strict=True):
             points.look = look
         self.state = programs.begin(self.model.theta, self.batch)
@@ -209,8 +209,7 @@ class Trainer:
         fresh, place = self._fresh()
         until_moved = (points.steps_left(self.history.count) or BLOCK for points in self.moving)
         length = min(length, BLOCK - place, *until_moved)
-        block = self._blocks[self.method.stage(self.state)]
-        self.state, log, taken = block(self.state, self.batch, jnp.asarray(length), fresh, jnp.asarray(place))
+        self.state, log, taken = self._block(self.state, self.batch, jnp.asarray(length), fresh, jnp.asarray(place))
         taken = int(taken)
         elapsed = time.perf_counter() - started
         log = {key: np.asarray(values)[:taken] for key, values in log.items()}
