@@ -59,7 +59,7 @@ def traced_text(function: Callable[..., Any], *arguments: Any) -> str:
 def shapes_text(*trees: Any) -> str:
     """The shapes and kinds of arrays in trees."""
     leaves, structure = jax.tree.flatten(trees)
-    return f"{structure} {[(np.shape(leaf), str(np.result_type(leaf))) for leaf in leaves]}"
+    return f"{structure} {[(np.shape(leaf), str(jax.dtypes.result_type(leaf))) for leaf in leaves]}"
 
 
 def compile_all(lowered: Sequence[Any]) -> list[Any]:
