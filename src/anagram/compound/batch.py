@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 from anagram.environment import has_accelerator
 from anagram.errors import PointsWarning, SettingError
 from anagram.statement.condition import source_rows
-from anagram.statement.domains import Cells, Cloud, GaussLegendre, PointRule, Region, Sobol, Tangent
+from anagram.statement.domains import Cells, Cloud, GaussLegendre, Kronecker, PointRule, Region, Sobol, Tangent
 from anagram.statement.domains.rules import MOST_NODES, MOST_POINTS
 from anagram.statement.problem import Problem
 
@@ -171,7 +171,9 @@ def default_rule(problem: Problem, region: Region, inside: int, random: bool = F
     """
     dimension = problem.domain.dimension
     inner = region.dimension == dimension
-    if dimension > 3 or random or (dimension > 2 and problem.is_linear):
+    if random:
+        return Kronecker(inside if inner else max(1, inside // 6))
+    if dimension > 3 or (dimension > 2 and problem.is_linear):
         return Sobol(inside if inner else max(1, inside // 6))
     nodes = max(2, round((1.0 if problem.is_linear else 1.5) * inside ** (1 / dimension)))
     if inner and not problem.is_linear:

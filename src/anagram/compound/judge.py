@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from anagram.compound import Compound
 from anagram.compound.batch import Batch, sample
-from anagram.statement.domains import Sobol
+from anagram.statement.domains import Kronecker
 from anagram.statement.evaluation import evaluate
 from anagram.statement.problem import Problem
 
@@ -36,7 +36,7 @@ class Judge:
     def __init__(self, compound: Compound, batch: Batch, seed: int) -> None:
         self.compound = compound
         problem = compound.problem
-        rules = {key: Sobol(min(MAX_VALIDATION, max(256, 2 * len(part.x)))) for key, part in batch.items()}
+        rules = {key: Kronecker(min(MAX_VALIDATION, max(256, 2 * len(part.x)))) for key, part in batch.items()}
         self.fresh = sample(problem, rules, seed=seed + _VALIDATION)
         self.points, self.exact = _known(problem, seed)
 
@@ -65,6 +65,6 @@ class Judge:
 def _known(problem: Problem, seed: int) -> tuple[Array, dict[str, Array]]:
     if not problem.knows_solution:
         return jnp.zeros((0, problem.domain.dimension)), {}
-    x = problem.domain.draw(Sobol(ERROR_POINTS), np.random.default_rng([seed, _ERROR])).x
+    x = problem.domain.draw(Kronecker(ERROR_POINTS), np.random.default_rng([seed, _ERROR])).x
     exact = problem.exact(x) or {}
     return jnp.asarray(x), {name: jnp.asarray(values) for name, values in exact.items()}

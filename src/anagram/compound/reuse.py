@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import jax
 import numpy as np
+
+from anagram.environment import quick_compilation
 
 Made = TypeVar("Made")
 
@@ -62,7 +63,6 @@ def shapes_text(*trees: Any) -> str:
     return f"{structure} {[(np.shape(leaf), str(jax.dtypes.result_type(leaf))) for leaf in leaves]}"
 
 
-def compile_all(lowered: Sequence[Any]) -> list[Any]:
-    """Compile programs side by side: the compiler uses one core for most of its time."""
-    with ThreadPoolExecutor(max_workers=4) as pool:
-        return list(pool.map(lambda program: program.compile(), lowered))
+def quick_jit(function: Callable[..., Any]) -> Any:
+    """Compiled soon, for functions that are called a few times."""
+    return jax.jit(function, compiler_options=quick_compilation())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import zipfile
 import zlib
@@ -11,13 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-
-def cache_folder() -> Path:
-    """``$ANAGRAM_CACHE``, or ``anagram`` in the user's cache folder."""
-    told = os.environ.get("ANAGRAM_CACHE")
-    if told:
-        return Path(told)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "anagram"
+from anagram.environment import cache_folder
 
 
 def cached_arrays(name: str, compute: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
@@ -37,17 +30,3 @@ def cached_arrays(name: str, compute: Callable[[], dict[str, np.ndarray]]) -> di
     except OSError:
         pass
     return arrays
-
-
-def enable_compilation_cache() -> None:
-    """Let JAX keep compiled programs between runs; the command line does this, the library never."""
-    import jax
-
-    folder = cache_folder() / "compiled"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return
-    jax.config.update("jax_compilation_cache_dir", str(folder))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
-    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)

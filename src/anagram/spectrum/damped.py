@@ -56,12 +56,10 @@ class Normal(Dampings):
 
     def at(self, damping: Float[Array, ""] | float) -> Damped:
         size = self.gram.gradient.size
-        factor = jax.scipy.linalg.cho_factor(self.gram.matrix + damping * jnp.eye(size))
-        direction = -jax.scipy.linalg.cho_solve(factor, self.gram.gradient)
+        factor = _factor(self.gram.matrix + damping * jnp.eye(size))
+        direction = -_solved(factor, self.gram.gradient)
         predicted = damping * direction @ direction - self.gram.gradient @ direction
-        return Damped(
-            Step(direction, jnp.asarray(size), predicted), lambda vector: jax.scipy.linalg.cho_solve(factor, vector)
-        )
+        return Damped(Step(direction, jnp.asarray(size), predicted), lambda vector: _solved(factor, vector))
 
 
 class Balanced(Dampings):
@@ -86,8 +84,8 @@ class Balanced(Dampings):
 
     def at(self, damping: Float[Array, ""] | float) -> Damped:
         size = self.scale.size
-        factor = jax.scipy.linalg.cho_factor(self.core + jnp.diag(damping / self.scale**2))
-        y = jax.scipy.linalg.cho_solve(factor, self.source)
+        factor = _factor(self.core + jnp.diag(damping / self.scale**2))
+        y = _solved(factor, self.source)
         rank = jnp.asarray(size)
         if self.rows is None:
             direction = -self.basis @ (y / self.scale)
@@ -99,11 +97,22 @@ class Balanced(Dampings):
         def solve(vector: Float[Array, " params"]) -> Float[Array, " params"]:
             if self.rows is None:
                 inner = (vector @ self.basis) / self.scale
-                return self.basis @ (jax.scipy.linalg.cho_solve(factor, inner) / self.scale)
+                return self.basis @ (_solved(factor, inner) / self.scale)
             # Woodbury: (JᵀJ + λI)⁻¹ = (I − Jᵀ(JJᵀ + λI)⁻¹J)/λ.
-            return (vector - self.rows.T @ jax.scipy.linalg.cho_solve(factor, self.rows @ vector)) / damping
+            return (vector - self.rows.T @ _solved(factor, self.rows @ vector)) / damping
 
         return Damped(Step(direction, rank, gain + damping * direction @ direction), solve)
+
+
+def _factor(matrix: Float[Array, "size size"]) -> Float[Array, "size size"]:
+    """The Cholesky factor L of a matrix LLᵀ that is symmetric to the last bit."""
+    return jax.lax.linalg.cholesky(matrix, symmetrize_input=False)
+
+
+def _solved(factor: Float[Array, "size size"], vector: Float[Array, " size"]) -> Float[Array, " size"]:
+    """(LLᵀ)⁻¹ of a vector."""
+    half = jax.lax.linalg.triangular_solve(factor, vector[:, None], left_side=True, lower=True)
+    return jax.lax.linalg.triangular_solve(factor, half, left_side=True, lower=True, transpose_a=True)[:, 0]
 
 
 def balanced(gram: Gram, basis: Float[Array, "params params"]) -> Balanced:
@@ -136,12 +145,12 @@ class DualNormal(Dampings):
 
     def at(self, damping: Float[Array, ""] | float) -> Damped:
         size = self.residual.size
-        factor = jax.scipy.linalg.cho_factor(self.kernel + damping * jnp.eye(size))
-        direction = -self.features.T @ jax.scipy.linalg.cho_solve(factor, self.residual)
+        factor = _factor(self.kernel + damping * jnp.eye(size))
+        direction = -self.features.T @ _solved(factor, self.residual)
         predicted = damping * direction @ direction - self.residual @ (self.features @ direction)
 
         def solve(vector: Float[Array, " params"]) -> Float[Array, " params"]:
             # Woodbury: (JᵀJ + λI)⁻¹ = (I − Jᵀ(JJᵀ + λI)⁻¹J)/λ.
-            return (vector - self.features.T @ jax.scipy.linalg.cho_solve(factor, self.features @ vector)) / damping
+            return (vector - self.features.T @ _solved(factor, self.features @ vector)) / damping
 
         return Damped(Step(direction, jnp.asarray(size), predicted), solve)

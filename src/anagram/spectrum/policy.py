@@ -108,17 +108,21 @@ def for_dampings(linear: Linearisation, squared: Bool[Array, ""] | bool) -> Bala
             return balanced_rows(residual, features, jnp.eye(residual.size))
 
         def rows_in_eigenbasis() -> Balanced:
-            basis = jnp.linalg.eigh(features @ features.T)[1]
+            basis = _eigenvectors(features @ features.T)
             return balanced_rows(basis.T @ residual, basis.T @ features, basis)
 
         return _either(squared, plain_rows, rows_in_eigenbasis)
     gram = linear.gram()
 
     def in_eigenbasis() -> Balanced:
-        basis = jnp.linalg.eigh(gram.matrix)[1]
+        basis = _eigenvectors(gram.matrix)
         return balanced(linear.gram(basis), basis)
 
     return _either(squared, lambda: balanced(gram, jnp.eye(gram.gradient.size)), in_eigenbasis)
+
+
+def _eigenvectors(matrix: Float[Array, "size size"]) -> Float[Array, "size size"]:
+    return jax.lax.linalg.eigh(matrix, symmetrize_input=False)[0]
 
 
 def _either(

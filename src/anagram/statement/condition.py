@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from anagram.environment import quick_compilation
 from anagram.errors import ProblemError
 from anagram.statement.arguments import bind_axes, call_by_name
 from anagram.statement.domains import PointSet, Region
@@ -119,7 +120,9 @@ class Mapped:
 
     def __init__(self, function: Callable[..., Any], axes: Sequence[str], what: str) -> None:
         self._bound = bind_axes(function, axes, what)
-        self._chunk = jax.jit(jax.vmap(lambda p: tuple(jnp.asarray(v) for v in self.components(p))))
+        self._chunk = jax.jit(
+            jax.vmap(lambda p: tuple(jnp.asarray(v) for v in self.components(p))), compiler_options=quick_compilation()
+        )
 
     def together(self, x: np.ndarray) -> list[np.ndarray]:
         """The components at points (n, d): in chunks of one size, the last one filled with copies of a point."""

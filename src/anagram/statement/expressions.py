@@ -221,14 +221,14 @@ def _is_one(node: Node) -> bool:
 
 
 def add(a: Node, b: Node) -> Node:
-    """A + b."""
+    """a + b."""
     if is_zero(a):
         return b
     return a if is_zero(b) else Apply(operator.add, (a, b))
 
 
 def multiply(a: Node, b: Node) -> Node:
-    """A·b."""
+    """a·b."""
     if is_zero(a) or is_zero(b):
         return ZERO
     if _is_one(a):
@@ -237,14 +237,14 @@ def multiply(a: Node, b: Node) -> Node:
 
 
 def subtract(a: Node, b: Node) -> Node:
-    """A − b."""
+    """a − b."""
     if is_zero(b):
         return a
     return Apply(operator.neg, (b,)) if is_zero(a) else Apply(operator.sub, (a, b))
 
 
 def divide(a: Node, b: Node) -> Node:
-    """A/b."""
+    """a/b."""
     return ZERO if is_zero(a) else Apply(operator.truediv, (a, b))
 
 

@@ -13,7 +13,7 @@ from jaxtyping import Array
 
 from anagram.errors import ProblemError
 from anagram.statement.condition import describe_point, source_rows, stated, with_fields
-from anagram.statement.domains import Cloud, GaussLegendre, Region, Sobol
+from anagram.statement.domains import Cloud, GaussLegendre, Kronecker, Region
 from anagram.statement.evaluation import evaluate, evaluate_many
 from anagram.statement.expressions import Derivatives, Leaf, Node, Wanted
 from anagram.statement.fields import Field, Frame, constant
@@ -56,7 +56,7 @@ def state_conditions(problem: Problem) -> dict[str, tuple[Node, ...]]:
 
 def _probe_rule(region: Region) -> Any:
     # Off the edges: whether they belong to the points is for the rule of a run to say.
-    return GaussLegendre(5) if region.dimension <= 2 else Sobol(64)
+    return GaussLegendre(5) if region.dimension <= 2 else Kronecker(64)
 
 
 def is_linear(problem: Problem) -> bool:

@@ -22,10 +22,10 @@ from jaxtyping import Array, Float
 from anagram import spectrum
 from anagram.compound import Compound
 from anagram.compound.batch import Batch, checked_seed, count_rows, enough_points, point_rules, sample
-from anagram.compound.reuse import reuse, shapes_text
+from anagram.compound.reuse import quick_jit, reuse, shapes_text
 from anagram.errors import EstimateWarning, ProblemError, SettingError
 from anagram.models import ParametricModel
-from anagram.statement.domains import Sobol
+from anagram.statement.domains import Kronecker
 from anagram.statement.expressions import Derivatives, Leaf, Wanted
 from anagram.statement.fields import Field, Frame
 from anagram.statement.problem import Problem
@@ -132,7 +132,7 @@ class Estimator:
         enough = max(ROWS_PER_PARAMETER * model.parameters, enough_points(problem))
         rules = point_rules(problem, None, max(int(points or 0), enough), random=True)
         self.batches = [sample(problem, rules, seed=FRESH + 2 * checked_seed(seed) + k) for k in range(2)]
-        self.points = jnp.asarray(problem.domain.draw(Sobol(FIELD_POINTS), np.random.default_rng(FRESH)).x)
+        self.points = jnp.asarray(problem.domain.draw(Kronecker(FIELD_POINTS), np.random.default_rng(FRESH)).x)
         self.compound = Compound(problem, model)
         key = f"estimate {self.compound.fingerprint} {shapes_text(self.batches, self.points)}"
         programs = reuse(key, lambda: _programs(self.compound))
@@ -200,7 +200,7 @@ def _programs(compound: Compound) -> tuple[Callable[..., Any], ...]:
         at = jax.vmap(lambda x: jax.jvp(lambda t: model.values(t, x), (theta,), (direction,)))
         return jnp.stack(at(points))
 
-    return tuple(jax.jit(program) for program in (direction, left, fields))
+    return tuple(quick_jit(program) for program in (direction, left, fields))
 
 
 def estimate_error(

@@ -14,7 +14,7 @@ import numpy as np
 from anagram.compound import Compound
 from anagram.compound.batch import Batch
 from anagram.compound.judge import Judge
-from anagram.compound.reuse import compile_all, reuse, shapes_text
+from anagram.compound.reuse import quick_jit, reuse, shapes_text
 from anagram.methods import Method
 from anagram.training.blocks import run_block
 from anagram.training.moving import MovingPoints
@@ -83,23 +83,19 @@ def _compile(
     def look(points: MovingPoints) -> Callable[..., Any]:
         return lambda numbers, theta, probes: points.view(compound.with_numbers(numbers), theta, probes)
 
-    beginning = jax.jit(begin).lower(numbers, theta, batch)
+    beginning = quick_jit(begin).lower(numbers, theta, batch)
     state = beginning.out_info
-    seen = [k for k, points in enumerate(moving) if points.has_view]
-    lowered = [
-        beginning,
-        jax.jit(block).lower(numbers, state, batch, count, fresh, count),
-        jax.jit(judge.measure).lower(numbers, theta, *judge.data),
-        jax.jit(moved).lower(numbers, state, batch),
-        *(jax.jit(look(moving[k])).lower(numbers, theta, probes[k]) for k in seen),
+    looks = [
+        jax.jit(look(points)).lower(numbers, theta, seen).compile() if points.has_view else None
+        for points, seen in zip(moving, probes, strict=True)
     ]
-    programs = iter(compile_all(lowered))
     return Compiled(
-        begin=next(programs),
-        block=next(programs),
-        measure=next(programs),
-        moved=next(programs),
-        looks=tuple(next(programs) if k in seen else None for k in range(len(moving))),
+        begin=beginning.compile(),
+        block=jax.jit(block).lower(numbers, state, batch, count, fresh, count).compile(),
+        measure=jax.jit(judge.measure).lower(numbers, theta, *judge.data).compile(),
+        # Where no points move it is seldom needed, and compiled when it is.
+        moved=jax.jit(moved).lower(numbers, state, batch).compile() if moving else quick_jit(moved),
+        looks=tuple(looks),
     )
 
 

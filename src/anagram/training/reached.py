@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from anagram.compound import Compound
-from anagram.compound.reuse import reuse, traced_text
+from anagram.compound.reuse import quick_jit, reuse, traced_text
 from anagram.errors import ProblemError
 from anagram.models import ParametricModel
 from anagram.statement.arguments import broadcast_columns, call_by_name
@@ -24,7 +24,7 @@ from anagram.statement.problem import Problem
 from anagram.training.history import History
 
 CHUNK = 65_536  # points evaluated at once, at most
-SIZES = (0, 1, 64, 1024, 8192, CHUNK)  # of chunks; they are filled up with copies of a point
+SIZES = (0, 1, 64, 1024, 8192, 32_768, CHUNK)  # of chunks; they are filled up with copies of a point
 
 
 class Reached:
@@ -145,10 +145,12 @@ class Reached:
             bound = compound.with_numbers(numbers)
             return bound.operator_rows(condition, theta, point, None if normal is None else direction)
 
+        rows_of = reuse(
+            f"rows {condition} {compound.fingerprint}", lambda: _for_any_size(jax.vmap(rows_at, (None, None, 0, 0)))
+        )
+
         def compiled(theta: jax.Array, points: jax.Array, directions: jax.Array) -> list[jax.Array]:
-            rows = jax.jit(jax.vmap(rows_at, (None, None, 0, 0)))
-            rows = reuse(f"rows {condition} {compound.fingerprint}", lambda: rows)
-            return [rows(compound.numbers, theta, points, directions)]
+            return [rows_of(compound.numbers, theta, points, directions)]
 
         rows = self._chunks(compiled, x, x if normal is None else normal)[0]
         what = f"condition '{condition}'"
@@ -168,7 +170,7 @@ class Reached:
 
         point = jax.ShapeDtypeStruct((self.domain.dimension,), float)
         text = traced_text(at, self.model.theta, point)
-        return reuse(f"values {text}", lambda: jax.jit(jax.vmap(at, (None, 0))))
+        return reuse(f"values {text}", lambda: _for_any_size(jax.vmap(at, (None, 0))))
 
     def _chunks(self, compiled: Callable[..., list[jax.Array]], *columns: np.ndarray) -> list[np.ndarray]:
         """Evaluate at points chunk by chunk; chunks have few sizes, for each of which functions are compiled once."""
@@ -206,3 +208,9 @@ class Reached:
             f"{type(self).__name__}({self.summary['problem']}: {self.summary['steps']} steps, loss {loss}, "
             f"validation loss {fresh}{error}; {self.stopped_because})"
         )
+
+
+def _for_any_size(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compiled soon for few points, and to run fast for many; the last argument has the points."""
+    few, many = quick_jit(function), jax.jit(function)
+    return lambda *arguments: (many if len(arguments[-1]) >= CHUNK else few)(*arguments)

@@ -23,12 +23,10 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
 ) -> None:
     """Examine the installation and this machine; solve a small problem. The exit status is 1 if something failed."""
-    from anagram.keeping.cache import enable_compilation_cache
     from anagram.programs.doctor import examine, examine_solving, healthy
 
     found = examine()
     if test:
-        enable_compilation_cache()
         found += examine_solving()
     if as_json:
         _print_json(found)

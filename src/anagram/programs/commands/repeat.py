@@ -26,10 +26,8 @@ def repeat(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Do a run again from its record; exit status 1 if it came to other numbers."""
-    from anagram.keeping.cache import enable_compilation_cache
     from anagram.repeat import repeat as run_again
 
-    enable_compilation_cache()
     warnings.showwarning = show_warning
     with wrong_input():
         solution, comparison = run_again(folder, _case(folder, trust), to, progress=not quiet)

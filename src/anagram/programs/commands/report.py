@@ -23,10 +23,8 @@ def report(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Write one run, or several side by side, as a page that needs nothing but a browser."""
-    from anagram.keeping.cache import enable_compilation_cache
     from anagram.programs.page import write_page
 
-    enable_compilation_cache()
     target = path or (folders[0] / ALONE if len(folders) == 1 else Path(TOGETHER))
     with wrong_input():
         written = write_page(folders, target)

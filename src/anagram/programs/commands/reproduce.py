@@ -27,10 +27,8 @@ def reproduce(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Run the paper's experiments; tables and figures beside the paper's numbers."""
-    from anagram.keeping.cache import enable_compilation_cache
     from anagram.programs.reproduce.command import reproduce as run_plan
 
-    enable_compilation_cache()
     warnings.showwarning = show_warning
     with wrong_input():
         _, done = run_plan(

@@ -71,9 +71,6 @@ def solve(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Solve a problem; write its solution, numbers and pictures. Ctrl-C stops and saves, --resume goes on."""
-    from anagram.keeping.cache import enable_compilation_cache
-
-    enable_compilation_cache()
     warnings.showwarning = show_warning
     limits = {"steps": steps, "seconds": seconds, "tol": tol}
     with wrong_input():

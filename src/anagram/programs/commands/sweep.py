@@ -45,9 +45,6 @@ def sweep(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Solve a problem for every combination of options, methods and seeds. The same command goes on after a stop."""
-    from anagram.keeping.cache import enable_compilation_cache
-
-    enable_compilation_cache()
     warnings.showwarning = show_warning
     with wrong_input():
         study, where = _study(target, set_ or [], method, seed, paper, folder)

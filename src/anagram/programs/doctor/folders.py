@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from anagram.keeping.cache import cache_folder
+from anagram.environment import cache_folder
 from anagram.programs.doctor.finding import INFO, OK, WARNING, Finding, carefully, in_words
 
 GROUP = "folders"

@@ -14,6 +14,7 @@ from anagram.statement.domains.rules import (
     Counted,
     GaussLegendre,
     Grid,
+    Kronecker,
     LatinHypercube,
     PerAxis,
     Redrawn,
@@ -23,7 +24,8 @@ from anagram.statement.domains.rules import (
 )
 
 _KINDS: dict[str, Any] = {
-    kind.__name__: kind for kind in (Grid, GaussLegendre, Uniform, Sobol, LatinHypercube, Redrawn, Tangent, Cells)
+    kind.__name__: kind
+    for kind in (Grid, GaussLegendre, Uniform, Sobol, Kronecker, LatinHypercube, Redrawn, Tangent, Cells)
 }
 
 

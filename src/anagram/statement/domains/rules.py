@@ -202,6 +202,18 @@ class Sobol(Counted):
         return qmc.Sobol(dimension, rng=rng).random_base2(power)[: self.count]
 
 
+class Kronecker(Counted):
+    """Multiples of an irrational vector, shifted at random: fills the region evenly, and needs no table."""
+
+    def unit(self, dimension: int, rng: np.random.Generator) -> np.ndarray:
+        # The generalised golden ratio φ, x^(d+1) = x + 1: its powers are as irrational as can be, together.
+        golden = 2.0
+        for _ in range(64):
+            golden = (1 + golden) ** (1 / (dimension + 1))
+        steps = golden ** -np.arange(1, dimension + 1)
+        return (rng.uniform(size=dimension) + np.arange(self.count)[:, None] * steps) % 1.0
+
+
 class LatinHypercube(Counted):
     """Points of which every axis sees one in each of n equal intervals."""
 
