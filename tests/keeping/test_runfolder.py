@@ -129,7 +129,7 @@ def test_nan_of_a_users_function_in_the_middle_keeps_what_was_reached(tmp_path):
     """The source has no value near 0; points that are drawn anew get there after a while."""
     problem = ag.Problem(
         LINE,
-        equation=ag.Condition(lambda u: u.d("x", "x"), equals=lambda x: jnp.sqrt(x - 0.002)),
+        equation=ag.Condition(lambda u: u.d("x", "x"), equals=lambda x: jnp.sqrt(x - 0.0008)),
         ends=ag.Condition(lambda u: u, on=LINE.faces("x")),
     )
     points = {"equation": ag.Redrawn(ag.Uniform(30), every=2), "ends": 2}

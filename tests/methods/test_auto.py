@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 
 import anagram as ag
-from anagram import spectrum
-from anagram.compound import Linearisation
-from anagram.methods import Auto, walk
-from anagram.methods.acceleration import accelerated, unknown_curvature
+from anagram.methods import Auto, auto, walk
 from oracles import damped_step, predicted_reduction
+from problems import parabola
 from tolerances import assert_close
 
 
@@ -40,27 +38,17 @@ def test_both_factorisations_walk_the_same_way():
     assert_close(squared[3].theta, plain[3].theta, 1e-6)
 
 
-def test_acceleration_is_the_second_order_term():
+def test_steps_are_bent_by_their_acceleration():
+    """It may be scaled from a neighbouring damping: see the tests of acceleration for the term itself."""
     compound, batch, before, after, info = one_step(Auto(acceleration=1e9, sketch=0))
     damping = float(info["damping"])
     residual, features = (np.asarray(a) for a in jax.jit(compound.features)(before.theta, batch))
     p = damped_step(features, residual, damping)
     bend = damped_step(features, np.asarray(jax.jit(compound.second)(before.theta, batch, jnp.asarray(p))), damping)
-    assert_close(after.theta - before.theta, p + bend / 2, 1e-6)
-    assert_close(info["acceleration"], 2 * np.linalg.norm(bend) / np.linalg.norm(p), 1e-6)
-
-
-@pytest.mark.parametrize("most", [0.0, 1e-9, 1e9])
-def test_acceleration_is_used_where_it_is_small(most):
-    problem = ag.catalogue.problem("heat")
-    model = ag.ParametricModel(problem.sought, ag.MLP(8), 0)
-    compound, batch = ag.Compound(problem, model), ag.sample(problem, ag.Grid(10))
-    residual, features = compound.features(model.theta, batch)
-    damped = spectrum.svd(residual, features).at(0.1)
-    move, bend = accelerated(compound, model.theta, batch, damped, most)
-    straight = np.asarray(damped.step.direction)
-    assert (float(bend) == 0.0) == (most == 0.0)
-    assert np.allclose(move, straight) == (most < 1)
+    assert_close(after.theta - before.theta, p + bend / 2, 0.1)
+    assert np.linalg.norm(after.theta - before.theta - p) > 0.5 * np.linalg.norm(bend / 2)
+    assert_close(info["acceleration"], 2 * np.linalg.norm(bend) / np.linalg.norm(p), 0.2)
+    assert_close(info["step_norm"], np.linalg.norm(p), 1e-6)
 
 
 def test_the_loss_never_rises_and_rounding_is_reached():
@@ -80,25 +68,19 @@ def test_the_sketch_stands_until_it_is_surpassed():
     sketch = ag.solve(problem, ag.MLP(16), steps=20, progress=False, options={"sketch": 20})
     longer = ag.solve(problem, ag.MLP(16), steps=30, progress=False, options={"sketch": 20})
     plain = ag.solve(problem, ag.MLP(16), steps=10, progress=False, options={"sketch": 0})
-    # Ten steps from the origin are worse than twenty greedy ones: the sketch is still the answer.
-    assert_close(longer.theta, sketch.theta)
-    assert longer.loss == sketch.loss < plain.loss
-    # The iterate behind it has walked as if there had been no sketch.
-    assert_close(longer.history.steps["loss"][20:], plain.history.steps["loss"])
-    assert sketch.history.sketching
+    steps = longer.history.steps
+    sketched = int(np.sum(steps["stage"] == 0))
+    assert 10 <= sketched <= 20
+    # A few steps from the origin are worse than so many greedy ones: the sketch is still the answer.
+    assert_close(longer.theta, sketch.theta, 0.0)
+    assert longer.loss == sketch.loss == steps["loss"][:sketched].min() < plain.loss
+    # The iterate behind it walks as if there had been no sketch; later steps of another program differ by rounding.
+    walked = steps["loss"][sketched:]
+    assert np.all(np.diff(walked) <= 0)
+    assert_close(walked[0], plain.history.steps["loss"][0], 1e-6)
+    assert sketch.history.sketching == (sketched == 20)
     assert not longer.history.sketching
-    assert longer.history.moved_at == 20
-
-
-def parabola():
-    """A problem that polynomials solve exactly."""
-    line = ag.Box(x=(0, 1))
-    return ag.Problem(
-        line,
-        equation=ag.Condition(lambda u: u.d("x", "x"), equals=2.0),
-        ends=ag.Condition(lambda u: u, on=line.faces("x")),
-        solution=lambda x: x * (x - 1),
-    )
+    assert longer.history.moved_at == sketched
 
 
 def test_a_sketch_that_is_done_does_not_start_again():
@@ -111,64 +93,110 @@ def test_a_sketch_that_is_done_does_not_start_again():
     assert solution.l2_error < 1e-12
 
 
-def test_the_sketch_looks_at_few_points_and_is_judged_on_all():
-    """It lowers the loss on a thinned batch; the answer is the best iterate on the whole one."""
-    problem = ag.catalogue.problem("heat")
-    model = ag.ParametricModel(problem.sought, ag.MLP(8), 0)
-    compound, batch = ag.Compound(problem, model), ag.sample(problem, ag.Grid(20))
-    thin = compound.thinned(batch, round(SKETCH_ROWS * model.parameters))
-    assert count_rows(thin) < count_rows(batch) / 2
-    method = Auto(sketch=5)
-    state = method.init(compound, model.theta, batch)
-    assert_close(state.iterate, compound.rough(model.theta))
-    assert not np.allclose(state.iterate, model.theta)
-    step = jax.jit(lambda s: method.step(compound, s, batch))
+def stepping(method, points=ag.Grid(10), problem=None, model=ag.MLP(8)):
+    """A compiled step of a method, and its first state."""
+    problem = ag.catalogue.problem("heat") if problem is None else problem
+    model = ag.ParametricModel(problem.sought, model, 0)
+    compound, batch = ag.Compound(problem, model), ag.sample(problem, points)
+    before = jax.jit(lambda t: method.init(compound, t, batch))(model.theta)
+    loss = jax.jit(lambda t: compound.loss(t, batch))
+    return before, jax.jit(lambda s: method.step(compound, s, batch)), loss, compound.rough(model.theta)
+
+
+def test_the_sketch_starts_from_a_rough_model_and_the_walk_from_the_first_one():
+    """While it goes and afterwards the answer is the best of all iterates."""
+    state, step, loss, rough = stepping(Auto(sketch=5), ag.Grid(20))
+    first = state.theta
+    assert_close(state.walk.front.theta, rough)
+    assert not np.allclose(rough, first)
     best = [float(state.loss)]
-    for _ in range(4):
+    for k in range(5):
+        assert int(state.sketched) == k
         state, info = step(state)
-        assert_close(info["loss"], compound.loss(state.iterate, thin))
-        best.append(float(compound.loss(state.iterate, batch)))
+        assert int(info["stage"]) == 0
+        best.append(float(info["loss"]))
         assert_close(state.loss, min(best))
-        assert_close(compound.loss(state.theta, batch), state.loss)
-    state, _ = step(state)
-    assert_close(state.iterate, model.theta)
+        assert_close(loss(state.theta), state.loss)
+    assert int(state.sketched) == -1
+    assert_close(state.walk.front.theta, first, 0.0)
+    assert_close(state.walk.front.loss, loss(first))
+    after, info = step(state)
+    assert int(info["stage"]) == 1
+    assert_close(info["loss"], loss(after.walk.front.theta))
+    assert info["loss"] < state.walk.front.loss
 
 
-def test_an_end_that_leads_nowhere_goes_back_to_its_camp(monkeypatch):
+def test_a_sketch_that_crawls_is_over():
+    """Ten steps at least; then as soon as the loss falls slowly on average."""
+    state, step, _, _ = stepping(Auto(sketch=200))
+    losses = []
+    while int(state.sketched) >= 0:
+        progress = float(state.walk.progress)
+        state, info = step(state)
+        losses.append(float(info["loss"]))
+    assert auto.SKETCH_LEAST < len(losses) < 200
+    assert np.all(np.diff(losses) <= 0)
+    fell = np.log(losses[-2] / losses[-1])
+    assert 0.7 * progress + 0.3 * fell < auto.SKETCH_CRAWL <= progress
+
+
+@pytest.fixture
+def early_ends(monkeypatch):
+    """Ends are begun far too early."""
+    monkeypatch.setattr(walk, "TREND", 3)
+    monkeypatch.setattr(auto, "SOLVED_ROUGHLY", 1e-2)
+
+
+def until_given_up(state, step):
+    """All states up to the one in which an end was given up, and the number of the one in which it began."""
+    states, begins = [state], None
+    for k in range(1, 150):
+        states.append(step(states[-1])[0])
+        if begins is None and bool(states[-1].walk.ending):
+            begins = k
+        elif begins is not None and not bool(states[-1].walk.ending):
+            return states, begins
+    raise AssertionError("no end was given up")
+
+
+def test_an_end_that_leads_nowhere_goes_back_to_its_camp(early_ends):
     """An end begun far too early crawls; the walk goes on from where it began as if nothing had happened."""
     problem = ag.catalogue.problem("laplace-2d", paper=True)
+    first, step, loss, _ = stepping(Auto(sketch=0), problem.setting.points, problem, ag.MLP(16))
+    states, begins = until_given_up(first, step)
+    camp, back = states[begins], states[-1]
+    assert begins < len(states) - 2
+    jax.tree.map(np.testing.assert_array_equal, back.walk.front, camp.walk.front)
+    jax.tree.map(np.testing.assert_array_equal, back.walk.front, camp.walk.camp)
+    assert np.all(np.isnan(back.walk.dampings))
+    assert_close(back.walk.end_below, walk.NEXT_END * camp.walk.front.loss)
+    # The end kept more of its promises, and found what is the answer so far.
+    ended = [float(s.walk.front.loss) for s in states[begins:-1]]
+    assert np.all(np.diff(ended) <= 0)
+    assert back.loss <= min(ended)
+    assert_close(loss(back.theta), back.loss)
+    # The walk takes the step that it would have taken.
+    after, info = step(back)
+    assert int(info["stage"]) == 1
+    followed, _ = step(camp._replace(walk=camp.walk._replace(ending=jnp.asarray(False))))
+    assert_close(after.walk.front.theta, followed.walk.front.theta, 0.0)
 
-    def run(**options):
-        options = {"sketch": 0, "restarts": 0, **options}
-        return ag.solve(problem, ag.MLP(16), "auto", steps=100, progress=False, options=options)
 
-    monkeypatch.setattr(auto, "TREND", 3)
-    monkeypatch.setattr(auto, "SOLVED_ROUGHLY", 0.0)
-    plain = run().history.steps
-    monkeypatch.setattr(auto, "SOLVED_ROUGHLY", 1e-2)
-    COMPILED.pop(problem)
-    tried = run()
-    steps = tried.history.steps
-    assert 2 in steps["stage"]
-    assert 2 not in plain["stage"]
-    begins = int(np.argmax(steps["stage"] == 2))
-    ends = begins + int(np.argmax(steps["stage"][begins:] == 1))
-    assert begins < ends
-    assert_close(steps["loss"][:begins], plain["loss"][:begins])
-    # Afterwards the losses are those that would have followed without it.
-    follow = min(10, len(steps["loss"]) - ends)
-    assert_close(steps["loss"][ends : ends + follow], plain["loss"][begins : begins + follow], 1e-6)
-    # The answer is the best of all.
-    assert tried.loss <= steps["loss"].min() * (1 + 1e-12)
-    # With a restart in hand the walk begins anew instead; from zeros it could not.
-    anew = run(restarts=1)
-    assert anew.history.moved_at == ends
-    assert anew.loss <= anew.history.steps["loss"].min() * (1 + 1e-12)
-    again = anew.history.steps["loss"][ends]
-    model = ag.ParametricModel(problem.sought, ag.MLP(16), 0)
-    batch = ag.sample(problem, problem.setting.points)
-    larger = ag.Compound(problem, model).loss(auto.STRETCH * model.theta, batch)
-    assert again < larger < 10 * again
+def test_with_a_restart_in_hand_the_walk_begins_anew(early_ends):
+    problem = ag.catalogue.problem("laplace-2d", paper=True)
+    first, step, loss, _ = stepping(Auto(sketch=0, restarts=1), problem.setting.points, problem, ag.MLP(16))
+    states, begins = until_given_up(first, step)
+    back = states[-1]
+    assert int(back.walk.restarted) == 1
+    assert_close(back.walk.front.theta, walk.STRETCH * first.theta)
+    assert np.isnan(back.walk.front.loss)  # found by the first step
+    assert_close(back.loss, min(float(s.loss) for s in states), 0.0)
+    after, info = step(back)
+    assert 0 < float(info["loss"]) < float(loss(walk.STRETCH * first.theta))
+    # There was one restart.
+    states, _ = until_given_up(after, step)
+    assert int(states[-1].walk.restarted) == 1
+    assert not np.isnan(states[-1].walk.front.loss)
 
 
 def test_a_sketch_that_is_not_finite_is_given_up():
@@ -180,11 +208,11 @@ def test_a_sketch_that_is_not_finite_is_given_up():
         start=ag.Condition(lambda u: u, on=line.face(x=0), equals=0.05),
     )
     network = ag.MLP(40)
-    model = ag.ParametricModel(problem.sought, network, 0)
+    model = ag.ParametricModel(problem.sought, network, 2)  # reaches to 0.76, and in its rough form to 1.9
     compound, batch = ag.Compound(problem, model), ag.sample(problem, ag.Grid(30))
     assert np.isfinite(compound.loss(model.theta, batch))
     assert not np.isfinite(compound.loss(compound.rough(model.theta), batch))
-    solution = ag.solve(problem, network, points=ag.Grid(30), steps=40, progress=False)
+    solution = ag.solve(problem, network, points=ag.Grid(30), steps=40, seed=2, progress=False)
     assert not solution.stopped_because.startswith("failed")
     assert solution.history.steps["stage"].tolist()[:2] == [0, 1]
     assert solution.loss < 1e-6

@@ -1,7 +1,3 @@
-import os
-import subprocess
-import sys
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +6,7 @@ import pytest
 import anagram as ag
 from anagram.compound import Compound
 from anagram.methods import Anagram, Engd
+from problems import parabola
 from tolerances import ACCUMULATED, assert_close
 
 SQUARE = ag.Box(x=(0, 1), y=(0, 1))
@@ -81,21 +78,15 @@ def test_a_nonlinear_energy_takes_its_second_part_into_account():
     assert plain.loss < state.loss
 
 
-LONG_RUN = """
-import anagram as ag
-
-problem = ag.catalogue.problem("laplace-2d", paper=True)
-solution = ag.solve(problem, ag.MLP(8), "engd", points=ag.Grid(12), steps=60, progress=False)
-print(solution.loss / solution.history.blocks[0]["loss"])
-"""
-
-
 def test_it_lowers_the_loss_where_zero_is_no_length():
-    """Where such a run ends depends on rounding: it is compiled as for users, not as for other tests."""
-    environment = {**os.environ, "XLA_FLAGS": ""}
-    command = [sys.executable, "-W", "ignore", "-c", LONG_RUN]
-    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert float(result.stdout) < 0.1
+    """Where a single run ends depends on rounding, and one in eight is slow: half of them must have got far."""
+    problem, falls = parabola(), []
+    for seed in range(8):
+        solution = ag.solve(problem, ag.MLP(4), "engd", points=ag.Grid(20), steps=60, seed=seed, progress=False)
+        assert np.all(solution.history.steps["step_length"] > 0)
+        falls.append(solution.loss / solution.history.blocks[0]["loss"])
+    assert max(falls) < 1
+    assert np.median(falls) < 0.1
 
 
 def test_small_eigenvalues_are_dropped():

@@ -37,7 +37,6 @@ broken = ag.Problem(line, c=ag.Condition(lambda u: u.map(lambda v: (v - 3.5) ** 
 @pytest.fixture
 def anagram(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("anagram.keeping.cache.enable_compilation_cache", lambda: None)
     return lambda *arguments: CliRunner().invoke(app, list(arguments))
 
 

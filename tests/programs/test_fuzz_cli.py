@@ -70,7 +70,6 @@ def anagram(tmp_path, monkeypatch):
     here = tmp_path / "deep" / "below"
     here.mkdir(parents=True)
     monkeypatch.chdir(here)
-    monkeypatch.setattr("anagram.keeping.cache.enable_compilation_cache", lambda: None)
     monkeypatch.setattr("anagram.solving.SpectrumWatch", lambda: lambda record: None)  # it compiles at every run
     monkeypatch.setattr("anagram.solution.Solution.plot", lambda *_: None)
     monkeypatch.setattr("anagram.solution.Solution.plot_convergence", lambda *_: None)

@@ -20,7 +20,6 @@ from anagram.programs.doctor import folders, machine, packages, selftest
 @pytest.fixture
 def examined(monkeypatch, tmp_path):
     """Run the command; the exit status, and the findings by name."""
-    monkeypatch.setattr("anagram.keeping.cache.enable_compilation_cache", lambda: None)
     monkeypatch.chdir(tmp_path)
     app = Typer()
     app.command()(doctor)

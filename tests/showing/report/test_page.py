@@ -216,7 +216,6 @@ def test_pages_that_cannot_be_written(folder, tmp_path):
 
 
 def test_the_command(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("anagram.keeping.cache.enable_compilation_cache", lambda: None)
     monkeypatch.chdir(tmp_path)
     app = typer.Typer()
     app.command()(report)
