@@ -241,8 +241,8 @@ class FunctionSource:
 
     adds_up = False
 
-    def __init__(self, function: PointFunction) -> None:
-        self.function = function
+    def __init__(self, function: PointFunction, label: str = "f") -> None:
+        self.function, self.label = function, label
 
     def derivatives(self, x: Any, wanted: dict[Any, Wanted]) -> dict[Any, Derivatives]:
         many = isinstance(x, list)  # one array for each coordinate
