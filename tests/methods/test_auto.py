@@ -5,102 +5,11 @@ import pytest
 
 import anagram as ag
 from anagram import spectrum
-from anagram.compound.batch import count_rows
-from anagram.methods import Auto, auto
-from anagram.methods.acceleration import accelerated
-from anagram.methods.auto import SKETCH_ROWS
-from anagram.methods.edge import Trial, find_edge
-from anagram.training.trainer import COMPILED
+from anagram.compound import Linearisation
+from anagram.methods import Auto, walk
+from anagram.methods.acceleration import accelerated, unknown_curvature
 from oracles import damped_step, predicted_reduction
 from tolerances import assert_close
-
-
-def staircase(ratio_of, length_of=lambda damping: 1.0):
-    """Trials whose ratio and length are known functions of the damping."""
-
-    def attempt(damping):
-        one = jnp.ones(())
-        return Trial(damping[None], one, one * length_of(damping), one * ratio_of(damping), one * 0, one)
-
-    return attempt
-
-
-@pytest.mark.parametrize("start", [1e-6, 1e-2, 1.0, 1e3])
-@pytest.mark.parametrize("edge", [1e-4, 0.3, 20.0])
-def test_the_edge_is_found_from_anywhere(start, edge):
-    """ρ(λ) = λ/(λ + edge·c) crosses ρ* exactly at λ = edge."""
-    target = 0.075
-    ratio = lambda damping: damping / (damping + edge * (1 - target) / target)
-    found = find_edge(
-        staircase(ratio),
-        jnp.asarray(start),
-        target,
-        jnp.asarray(10.0),
-        smallest=jnp.asarray(1e-30),
-        largest=jnp.asarray(1e9),
-        most=40,
-    )
-    assert bool(found.found)
-    assert_close(found.damping, edge, 0.06)
-    assert float(found.trial.ratio) >= target
-    assert_close(found.trial.theta[0], found.damping)
-
-
-def test_few_trials_suffice_near_the_edge():
-    ratio = lambda damping: damping / (damping + 1.0)
-    found = find_edge(
-        staircase(ratio),
-        jnp.asarray(0.11),
-        0.075,
-        jnp.asarray(10.0),
-        smallest=jnp.asarray(1e-30),
-        largest=jnp.asarray(1e9),
-    )
-    assert int(found.trials) <= 6
-    assert_close(found.damping, 0.075 / 0.925, 0.06)
-
-
-def test_the_length_of_a_step_is_bounded():
-    found = find_edge(
-        staircase(lambda d: 1.0, lambda d: 1 / d),
-        jnp.asarray(1.0),
-        0.075,
-        jnp.asarray(5.0),
-        smallest=jnp.asarray(1e-30),
-        largest=jnp.asarray(1e9),
-    )
-    assert 1 / 5 <= float(found.damping) <= 1.06 / 5
-
-
-def test_hopeless_and_unbounded_searches_end():
-    nothing = find_edge(
-        staircase(lambda d: -jnp.inf),
-        jnp.asarray(1.0),
-        0.1,
-        jnp.asarray(5.0),
-        smallest=jnp.asarray(1e-9),
-        largest=jnp.asarray(1e9),
-    )
-    assert not bool(nothing.found)
-    assert_close(nothing.damping, 1e9)
-    all_good = find_edge(
-        staircase(lambda d: 1.0),
-        jnp.asarray(1.0),
-        0.1,
-        jnp.asarray(5.0),
-        smallest=jnp.asarray(1e-3),
-        largest=jnp.asarray(1e9),
-    )
-    assert_close(all_good.damping, 1e-3)
-    not_a_number = find_edge(
-        staircase(lambda d: jnp.where(d < 1.0, jnp.nan, 1.0)),
-        jnp.asarray(0.01),
-        0.1,
-        jnp.asarray(5.0),
-        smallest=jnp.asarray(1e-9),
-        largest=jnp.asarray(1e9),
-    )
-    assert_close(not_a_number.damping, 1.0, 0.06)
 
 
 def one_step(method, points=ag.Grid(10)):

@@ -1,5 +1,6 @@
 import itertools
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -59,11 +60,12 @@ def test_points_are_chosen_in_their_regions_with_their_sources(how, heat):
     model = ag.ParametricModel(heat.sought, ag.MLP(5), 0)
     rules = {"equation": ag.Tangent(30, how, every=2), "initial": ag.Tangent(8, how, every=4), "walls": ag.Grid(5)}
     batch = ag.sample(heat, rules)
-    chooser = TangentPoints(ag.Compound(heat, model), rules, seed=0)
+    compound = ag.Compound(heat, model)
+    chooser = TangentPoints(compound, rules, seed=0)
     assert chooser.due(2) == ["equation"]
     assert chooser.due(4) == ["equation", "initial"]
     assert chooser.steps_left(3) == 1
-    chooser.look = chooser.compile(model.theta, batch)
+    chooser.look = jax.jit(lambda theta, probes: chooser.view(compound, theta, probes))
     new = chooser.choose(4, model.theta, batch)
     assert new["walls"] is batch["walls"]
     for key in ("equation", "initial"):

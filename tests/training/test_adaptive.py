@@ -24,7 +24,7 @@ def adaptive(problem, rules):
     compound = ag.Compound(problem, model)
     points = AdaptivePoints(compound, rules)
     batch = ag.sample(problem, rules)
-    points.look = points.compile(model.theta, batch)
+    points.look = jax.jit(lambda theta, probes: points.view(compound, theta, probes))
     return points, model, batch
 
 

@@ -62,11 +62,14 @@ class Compound(ResidualMap):
                 floats((dimension,)), floats((dimension,)) if region.has_normal else None, floats((rows,)), floats(())
             )
 
-            def rows_of(numbers: Array, theta: Theta, point: ConditionBatch, key: str = key) -> Array:
-                return self.with_numbers({key: numbers}).point_rows(key, theta, point)
+            def rows_of(numbers: Array, theta: Theta, point: ConditionBatch, key: str = key) -> Any:
+                # With their gradient: a function may come with a rule for its derivatives.
+                return self.with_numbers({key: numbers}).point_features(key, theta, point)
 
             text = traced_text(rows_of, self.numbers[key], self.model.theta, point)
-            digest.update(f"{key} {region!r} {text}".encode())
+            # Of numbers it matters whether they are zero: what the second variation leaves out is known by that.
+            zeros = [number == 0 for number in self.numbers[key].tolist()]
+            digest.update(f"{key} {region!r} {zeros} {problem.is_linear} {text}".encode())
         return digest.hexdigest()
 
     def rough(self, theta: Theta) -> Theta:

@@ -57,7 +57,8 @@ class SecondVariation:
         tangents = jax.jacrev(lambda t: _coefficients(self.compound, t, point.x, powers))(theta)
         rows = self.compound.point_rows(key, theta, point)
         zero = jnp.zeros(len(tangents))
-        operator = _of_coefficients(self.compound, key, theta, point.x, point.normal, powers)
+        numbers = list(self.compound.numbers[key])
+        operator = _of_coefficients(self.compound, key, theta, point.x, point.normal, powers, numbers)
         return jax.hessian(lambda c: point.scale * rows @ operator(c))(zero), tangents
 
 
@@ -111,7 +112,13 @@ def _coefficients(compound: Compound, theta: Array, x: Array, powers: list[Power
 
 
 def _of_coefficients(
-    compound: Compound, key: str, theta: Array, x: Array, normal: Array | None, powers: list[Powers]
+    compound: Compound,
+    key: str,
+    theta: Array,
+    x: Array,
+    normal: Array | None,
+    powers: list[Powers],
+    numbers: list[Array] | None = None,
 ) -> Callable[[Array], Array]:
     """The map c ↦ D(u_θ + polynomial with the coefficients c around x), at x."""
     problem = compound.problem
@@ -133,7 +140,8 @@ def _of_coefficients(
             changed[name] = changed[name] + polynomial(part, 1j if imaginary else 1.0)
         for name, shift in zip(problem.coefficients, c[len(components) * len(powers) :], strict=True):
             changed[name] = changed[name] + constant(shift, frame)
-        return real_rows(evaluate(with_fields(problem.expressions[key], changed, frame.axes, normal), x))
+        nodes = with_fields(problem.expressions[key], changed, frame.axes, normal, numbers)
+        return real_rows(evaluate(nodes, x))
 
     return operator
 

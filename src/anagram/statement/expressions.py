@@ -180,7 +180,8 @@ class Apply(Node):
         slopes = [operand.derivative(axis) for operand in self.operands]
         if all(is_zero(slope) for slope in slopes):
             return ZERO
-        rule = _RULES.get(self.function)
+        # Functions of users need not have a hash.
+        rule = next((rule for known, rule in _RULES if known is self.function), None)
         found = None if rule is None else rule(self.operands, slopes)
         return self._pushed_forward(slopes) if found is None else found
 
@@ -274,17 +275,17 @@ def _linear(function: Callable[..., Any]) -> Callable[[Sequence[Node], list[Node
     return lambda _, slopes: Apply(function, slopes)
 
 
-_RULES: dict[Any, Callable[[Sequence[Node], list[Node]], Node | None]] = {
-    operator.add: lambda _, d: add(*d),
-    operator.sub: lambda _, d: subtract(*d),
-    operator.neg: _linear(operator.neg),
-    operator.mul: lambda o, d: add(multiply(d[0], o[1]), multiply(o[0], d[1])),
-    operator.truediv: _slope_of_quotient,
-    operator.pow: _slope_of_power,
-    jnp.real: _linear(jnp.real),
-    jnp.imag: _linear(jnp.imag),
-    jnp.conj: _linear(jnp.conj),
-}
+_RULES: list[tuple[Any, Callable[[Sequence[Node], list[Node]], Node | None]]] = [
+    (operator.add, lambda _, d: add(*d)),
+    (operator.sub, lambda _, d: subtract(*d)),
+    (operator.neg, _linear(operator.neg)),
+    (operator.mul, lambda o, d: add(multiply(d[0], o[1]), multiply(o[0], d[1]))),
+    (operator.truediv, _slope_of_quotient),
+    (operator.pow, _slope_of_power),
+    (jnp.real, _linear(jnp.real)),
+    (jnp.imag, _linear(jnp.imag)),
+    (jnp.conj, _linear(jnp.conj)),
+]
 
 
 def _raised(index: Index, axis: int) -> Index:

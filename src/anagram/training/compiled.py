@@ -20,6 +20,7 @@ from anagram.training.blocks import run_block
 from anagram.training.moving import MovingPoints
 
 Program = Callable[..., Any]
+_METHODS: dict[type, int] = {}
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,22 @@ def programs_of_run(
     theta = compound.model.theta
     probes = [points.probes(batch) for points in moving]
     key = None
-    if not jax.tree.leaves(method):  # a method that carries arrays is like no other
+    if _says_all(method):
         kinds = [(type(points).__name__, points.signature) for points in moving]
         shapes = shapes_text(theta, batch, fresh, judge.data, probes)
-        key = f"run {compound.fingerprint} {method!r} {kinds} {shapes}"
+        kind = _METHODS.setdefault(type(method), len(_METHODS))  # its name may be that of another class
+        key = f"run {compound.fingerprint} {kind} {method!r} {kinds} {shapes}"
     return reuse(key, lambda: _compile(method, compound, judge, moving, probes, batch, fresh))
+
+
+def _says_all(method: Any) -> bool:
+    """Whether the text of a method tells it from all others of its class: not if it carries arrays or functions."""
+    return all(
+        isinstance(value, int | float | str | None)
+        or (isinstance(value, tuple) and all(isinstance(v, int | float | str) for v in value))
+        or (isinstance(value, Method) and type(value).__module__.startswith("anagram.") and _says_all(value))
+        for value in vars(method).values()
+    )
 
 
 def _compile(
