@@ -5,9 +5,8 @@ import pytest
 
 import anagram as ag
 from anagram import spectrum
-from anagram.compound import Linearisation
-from anagram.methods import Auto, walk
-from anagram.methods.acceleration import accelerated, unknown_curvature
+from anagram.methods import Auto
+from anagram.methods.acceleration import accelerated
 from oracles import damped_step, predicted_reduction
 from tolerances import assert_close
 

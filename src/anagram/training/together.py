@@ -15,6 +15,7 @@ from anagram.compound.reuse import reuse, shapes_text
 from anagram.methods import Method
 from anagram.models import ParametricModel
 from anagram.statement.problem import Problem
+from anagram.training.compiled import method_text
 from anagram.training.setting import Setting
 
 
@@ -37,10 +38,9 @@ class Together:
         self.model, self.compound = models[0], Compound(problem, models[0])
         self.batch, axis = _stacked([sample(problem, setting.points, seed=seed) for seed in seeds])
         thetas, method = jnp.stack([model.theta for model in models]), setting.make_method()
-        key = f"together {axis} {self.compound.fingerprint} {method!r} {shapes_text(thetas, self.batch)}"
-        programs = reuse(
-            None if jax.tree.leaves(method) else key, lambda: _compile(method, self.compound, thetas, self.batch, axis)
-        )
+        told, shapes = method_text(method), shapes_text(thetas, self.batch)
+        key = None if told is None else f"together {axis} {self.compound.fingerprint} {told} {shapes}"
+        programs = reuse(key, lambda: _compile(method, self.compound, thetas, self.batch, axis))
         self._block = programs.block
         self.state = programs.begin(self.compound.numbers, thetas, self.batch)
         self.failed, self.done = np.zeros(len(seeds), dtype=bool), 0
