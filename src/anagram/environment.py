@@ -37,7 +37,8 @@ def _keep_compiled_programs() -> None:
     """Let JAX keep compiled programs in our cache folder, unless it has a folder already or was told not to."""
     import jax
 
-    if os.environ.get(NOT_KEPT, "").lower() in ("off", "0", "no", "false") or jax.config.jax_compilation_cache_dir:
+    told: Any = getattr(jax.config, "jax_compilation_cache_dir", None)
+    if told or os.environ.get(NOT_KEPT, "").lower() in ("off", "0", "no", "false"):
         return
     try:
         folder = cache_folder() / "compiled" / _processor()

@@ -42,7 +42,7 @@ def solve(
     start: Solution | None = None,
     patience: int = 100,
     early_stopping: int | None = None,
-    keep: str = "last",
+    keep: str = "best",
     folder: str | Path | None = None,
     overwrite: bool = False,
     checkpoint_every: float = EVERY,
@@ -58,13 +58,14 @@ def solve(
         method: a name (see `anagram.methods.METHODS`) or a method object.
         points: rules or a number of points, see `anagram.compound.batch.sample`.
         steps: the largest number of steps.
-        seconds: the largest training time, compilation not counted.
+        seconds: the largest training time. Steps and moves of points count; stating the problem, compiling, looking
+            at the run, estimating errors and drawing do not (the command line shows all of them).
         tol: stop when the root mean square residual on fresh points is this small.
         seed: for the model's first parameters and for random points.
         start: a solution of the same model to go on from, in place of fresh parameters.
         patience: stop after this many steps without progress.
         early_stopping: stop when the loss on fresh points has had no new minimum for so many steps.
-        keep: ``last`` returns the parameters at the end, ``best`` those with the least loss on fresh points.
+        keep: ``best`` returns the parameters with the least loss on fresh points, ``last`` those at the end.
         folder: where the run is kept: its record, metrics, checkpoints and in the end its solution.
         overwrite: whether a run that is in the folder already may be replaced.
         checkpoint_every: seconds between checkpoints.
@@ -105,9 +106,12 @@ def begin(
         if folder is not None:
             kept = RunFolder(folder, checkpoint_every, source=case.source, overwrite=overwrite)
             stack.enter_context(kept)
-        run = _prepared(stack, case.problem, configuration, start, monitors, progress=progress)
+        trainer = _trainer(case.problem, configuration, start)
         if kept is not None:
-            kept.begin(run.trainer, configuration)
+            kept.begin(trainer, configuration)
+        run = _compiled(stack, trainer, configuration, monitors, progress=progress)
+        if kept is not None:
+            kept.compiled(trainer)
         return run.finish(kept)
 
 
@@ -155,13 +159,20 @@ def resume(
         kept = stack.enter_context(RunFolder(path, checkpoint_every, source=case.source, go_on=True))
         snapshot = _last_snapshot(path)
         start = None if snapshot is None else snapshot.arrays.get(START)
-        run = _prepared(stack, case.problem, configuration, start, monitors, progress=progress)
-        different = check_fingerprint(fingerprint(run.trainer), record["configuration"].get("fingerprint"))
+        if snapshot is None and record["configuration"].get("continued"):
+            raise FileError(
+                f"the run in '{path}' was stopped before its first step, and the solution it was to start from is not "
+                "in its folder: begin it again"
+            )
+        run = _compiled(stack, _trainer(case.problem, configuration, start), configuration, monitors, progress=progress)
+        now = fingerprint(run.trainer)
+        different = check_fingerprint(now, record["configuration"].get("fingerprint"))
         if different:
             raise FileError(f"the run in '{path}' cannot go on with this problem: {different}")
         if snapshot is not None:
             restore(run.trainer, snapshot)
-        kept.go_on(run.trainer, {**record, "configuration": {**record["configuration"], "budget": budget.as_json()}})
+        known = {**record["configuration"], "budget": budget.as_json()}
+        kept.go_on(run.trainer, {**record, "configuration": known if snapshot else {**known, "fingerprint": now}})
         return run.finish(kept)
 
 
@@ -231,22 +242,26 @@ class _Run:
         return solution
 
 
-def _prepared(
+def _trainer(problem: Problem, configuration: Configuration, start: Any) -> Trainer:
+    """A run that is not compiled yet; what is wrong with its input is said here."""
+    return Trainer(problem, configuration.setting, configuration.seed, start, result=Solution, compile_now=False)
+
+
+def _compiled(
     stack: contextlib.ExitStack,
-    problem: Problem,
+    trainer: Trainer,
     configuration: Configuration,
-    start: Any,
     monitors: Sequence[Monitor],
     *,
     progress: bool,
 ) -> _Run:
-    """A run that can begin; the bar is there before it, because compilation takes its time."""
+    """A run that can begin; the bar is there before it is compiled, which takes its time."""
     monitors = [monitors] if callable(monitors) else monitors
     if progress:
         from anagram.showing.report.progress import Progress
 
-        monitors = [*monitors, stack.enter_context(Progress(problem, configuration.budget))]
-    trainer = Trainer(problem, configuration.setting, configuration.seed, start, result=Solution)
+        monitors = [*monitors, stack.enter_context(Progress(trainer.problem, configuration.budget))]
+    trainer.compile()
     return _Run(trainer, configuration, monitors)
 
 

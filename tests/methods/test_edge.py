@@ -61,7 +61,7 @@ def assert_within(found, edge, precision):
     """On the good side of the edge: as close as asked for in log λ, or in the score if its slope was not measured."""
     assert float(found.trial.ratio) >= TARGET
     distance, score = float(np.log(found.damping / edge)), float(found.trial.ratio) - TARGET
-    assert 0 <= distance
+    assert distance >= 0
     assert distance <= precision or score <= precision * float(found.slope)
 
 

@@ -188,7 +188,9 @@ def test_cholesky_says_that_it_cannot_cut(compound_case):
     compound, theta, problem = compound_case
     batch = ag.sample(problem, ag.Grid(3))
     for name in ("cholesky", "dual-cholesky"):
-        assert not hasattr(jax.eval_shape(lambda t, n=name: spectrum.factorise(n, compound, t, batch), theta), "truncated")
+        assert not hasattr(
+            jax.eval_shape(lambda t, n=name: spectrum.factorise(n, compound, t, batch), theta), "truncated"
+        )
         with pytest.raises(ag.SettingError, match="no singular values"):
             jax.eval_shape(lambda t, n=name: spectrum.factorise_into_modes(n, compound, t, batch), theta)
 

@@ -83,8 +83,12 @@ class RunFolder:
 
     # -- the life of a run ----------------------------------------------------------------------------
     def begin(self, run: Kept, configuration: Configuration) -> None:
-        """A new run: write what it is, and take the place of one that has ended."""
-        self.configuration = {**configuration.as_json(), "fingerprint": fingerprint(run)}
+        """A new run, before it is compiled: write what it is, and take the place of one that has ended."""
+        self.configuration = {
+            **configuration.as_json(),
+            "fingerprint": fingerprint(run),
+            "continued": run.run_state().start is not None,
+        }
         self._record = {
             "format": FORMAT,
             "status": "running",
@@ -95,6 +99,12 @@ class RunFolder:
         for name in (*checkpoint.NAMES, ARRAYS, METRICS, PROBLEM):
             (self.path / name).unlink(missing_ok=True)
         self._write_start()
+
+    def compiled(self, run: Kept) -> None:
+        """The run is compiled, and its first loss known."""
+        self.configuration["fingerprint"] = fingerprint(run)
+        with self._guarded("the record"):
+            write_record(self.path, self._record)
 
     def go_on(self, run: Kept, record: dict[str, Any]) -> None:
         """A run that was stopped: its metrics may be ahead of its checkpoint."""

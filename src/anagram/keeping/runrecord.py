@@ -74,9 +74,7 @@ def description(model: ParametricModel, problem: Problem | None) -> dict[str, An
         },
         "model": model_to_json(model.spec),
         "origin": dict(problem.origin) if problem is not None else {},
-        "conditions": {k: {"on": repr(problem.region(k)), "weight": problem.weight(k)} for k in problem.conditions}
-        if problem
-        else {},
+        "conditions": {} if problem is None else _conditions(problem),
         "versions": versions(),
     }
 
@@ -92,4 +90,13 @@ def versions() -> dict[str, str]:
         "python": platform.python_version(),
         "device": f"{device.platform} {device.device_kind}",
         **{name: version(name) for name in packages},
+    }
+
+
+def _conditions(problem: Problem) -> dict[str, Any]:
+    """Where each condition holds, how much it counts, and how a reader would write it."""
+    equations = problem.equations
+    return {
+        key: {"on": repr(problem.region(key)), "weight": problem.weight(key), "equation": equations[key]}
+        for key in problem.conditions
     }

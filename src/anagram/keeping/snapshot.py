@@ -49,13 +49,16 @@ class Resumable(Protocol):
 
 
 def fingerprint(run: Resumable) -> dict[str, Any]:
-    """What tells a run that has not begun from others: its points with their sources, and the first loss."""
+    """What tells a run that has not begun from others: its points with their sources, and the first loss.
+
+    The loss is None as long as the run is not compiled.
+    """
     state = run.run_state()
     digest = hashlib.sha256()
     for name, leaf in _named_leaves(_BATCH, state.batch).items():
         digest.update(f"{name} {leaf.shape}".encode())
         digest.update(np.ascontiguousarray(leaf).tobytes())
-    return {"points": digest.hexdigest(), "loss": float(state.method.loss)}
+    return {"points": digest.hexdigest(), "loss": None if state.method is None else float(state.method.loss)}
 
 
 def take(run: Resumable) -> Snapshot:
@@ -135,10 +138,12 @@ _NEEDED = ("step", "seconds", "loss", "validation_loss", "l2_error", "relative_l
 
 def check_fingerprint(now: dict[str, Any], then: Any) -> str | None:
     """Why a run is not the one that was begun, or None."""
-    if not isinstance(then, dict) or "points" not in then or not is_number(then.get("loss")):
+    if not isinstance(then, dict) or "points" not in then or not is_number(then.get("loss", 0.0) or 0.0):
         return "its record has no fingerprint"
     if now["points"] != then["points"]:
         return "the points or their sources are others than at its start"
+    if then.get("loss") is None:  # it was stopped while it compiled
+        return None
     if not np.isclose(now["loss"], then["loss"], rtol=_SAME_LOSS, atol=0):
         return f"the first loss is {now['loss']:.6g} and was {then['loss']:.6g} at its start"
     return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from anagram.programs.commands.doctor import doctor
@@ -13,6 +15,7 @@ from anagram.programs.commands.report import report
 from anagram.programs.commands.reproduce import reproduce
 from anagram.programs.commands.solve import solve
 from anagram.programs.commands.sweep import sweep
+from anagram.version import __version__
 
 app = typer.Typer(
     help="Solve differential equations with neural networks trained by natural gradient.",
@@ -31,8 +34,18 @@ app.command()(reproduce)
 app.command()(doctor)
 
 
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"anagram {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def main() -> None:
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say which version this is.")
+    ] = False,
+) -> None:
     """Solve differential equations with neural networks trained by natural gradient."""
 
 

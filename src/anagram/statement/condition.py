@@ -13,10 +13,11 @@ from jaxtyping import Array, Float
 
 from anagram.environment import quick_compilation
 from anagram.errors import ProblemError
-from anagram.statement.arguments import bind_axes, call_by_name
+from anagram.statement.arguments import bind_axes, call_by_name, parameter_names
 from anagram.statement.domains import PointSet, Region
-from anagram.statement.expressions import Node, bound
-from anagram.statement.fields import NORMAL, Field, Frame, named_number, symbol
+from anagram.statement.expressions import Node, Number, bound
+from anagram.statement.fields import Field, Frame, named_number, symbol
+from anagram.statement.notation import NORMAL, latex_of, text_of
 
 CHUNK = 1024  # points at which a user's function is evaluated at once
 
@@ -91,6 +92,25 @@ def with_fields(
     nodes = {name: field.node for name, field in quantities.items()}
     components = {} if normal is None else {NORMAL + axis: normal[k] for k, axis in enumerate(axes)}
     return bound(expressions, nodes, {**nodes, **components}, numbers)
+
+
+def equation_of(expressions: Sequence[Node], equals: Any, axes: Sequence[str], *, latex: bool = False) -> str:
+    """D(u) = f as a reader would write it."""
+    write = latex_of if latex else text_of
+    sides = [write(node, axes) for node in expressions]
+    sources = equals if isinstance(equals, tuple | list) and len(equals) == len(sides) else [equals] * len(sides)
+    separator = r",\quad " if latex else ", "
+    return separator.join(f"{s} = {_source_text(f, axes, write)}" for s, f in zip(sides, sources, strict=True))
+
+
+def _source_text(equals: Any, axes: Sequence[str], write: Callable[..., str]) -> str:
+    if isinstance(equals, Field):
+        return write(equals.node, axes)
+    if callable(equals):
+        names = [name for name in parameter_names(equals) or () if name in axes] or list(axes)
+        return f"f({', '.join(names)})"
+    array = np.asarray(equals)
+    return write(Number(array.item()), axes) if array.ndim == 0 and array.dtype != object else "data"
 
 
 def real_rows(values: Sequence[Array]) -> Float[Array, " rows"]:

@@ -108,8 +108,8 @@ def _read(leaves: Sequence[Leaf | LeafSum], x: Any, values: dict[int, Any]) -> N
 
 def _numbers(terms: tuple[tuple[Index, Node], ...], x: Any) -> tuple[tuple[Index, Any], ...]:
     def value(node: Node) -> Any:
-        if isinstance(node, Apply):  # a sign
-            return -value(node.operands[0])
+        if isinstance(node, Apply):  # a sign, or a sum of coefficients
+            return node.function(*(value(operand) for operand in node.operands))
         return x[node.axis] if isinstance(node, Coordinate) else node.value  # pyright: ignore[reportAttributeAccessIssue]
 
     return tuple((index, value(coefficient)) for index, coefficient in terms)
@@ -155,18 +155,36 @@ def _sums(roots: Sequence[Node], nodes: Sequence[Node]) -> dict[int, Node]:
         if not _adds(node) or any(_adds(parent) for parent in parents.get(id(node), ())):
             continue
         terms = _terms(node, parents, is_root)
+        here = Counter((id(leaf.source), leaf.component, leaf.index) for leaf, _ in terms)
         groups: dict[tuple[int, Any, int], list[tuple[Leaf, Node]]] = {}
         for leaf, coefficient in terms:
-            alone = reads[id(leaf.source), leaf.component, leaf.index] == 1 and len(parents[id(leaf)]) == 1
+            which = (id(leaf.source), leaf.component, leaf.index)
+            alone = reads[which] == here[which] and len(parents[id(leaf)]) == 1
             if alone and (id(leaf.source), leaf.index) not in below and sum(leaf.index) > 0 and leaf.source.adds_up:
                 groups.setdefault((id(leaf.source), leaf.component, sum(leaf.index)), []).append((leaf, coefficient))
         for group in groups.values():
             if len(group) > 1:
                 first = group[0][0]
-                combined = LeafSum(first.source, first.component, tuple((leaf.index, c) for leaf, c in group))
+                combined = LeafSum(first.source, first.component, _collected(group))
                 gone = {id(leaf) for leaf, _ in group}
                 replaced[id(node)] = _without(replaced.get(id(node), node), gone, combined)
     return replaced
+
+
+def _collected(terms: Sequence[tuple[Leaf, Node]]) -> tuple[tuple[Index, Node], ...]:
+    """Each index once, with the sum of its coefficients."""
+    total: dict[Index, Node] = {}
+    for leaf, coefficient in terms:
+        before = total.get(leaf.index)
+        if before is None:
+            total[leaf.index] = coefficient
+        elif (
+            isinstance(before, Number) and isinstance(coefficient, Number) and before.is_plain and coefficient.is_plain
+        ):
+            total[leaf.index] = Number(before.value + coefficient.value)
+        else:
+            total[leaf.index] = Apply(operator.add, (before, coefficient))
+    return tuple(total.items())
 
 
 def _adds(node: Node) -> bool:
@@ -241,8 +259,8 @@ class FunctionSource:
 
     adds_up = False
 
-    def __init__(self, function: PointFunction) -> None:
-        self.function = function
+    def __init__(self, function: PointFunction, label: str = "f") -> None:
+        self.function, self.label = function, label
 
     def derivatives(self, x: Any, wanted: dict[Any, Wanted]) -> dict[Any, Derivatives]:
         many = isinstance(x, list)  # one array for each coordinate

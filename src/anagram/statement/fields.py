@@ -21,8 +21,7 @@ from anagram.errors import ProblemError
 from anagram.statement import expressions
 from anagram.statement.evaluation import FunctionSource, PointFunction, evaluate
 from anagram.statement.expressions import Apply, Index, Leaf, Named, Node, Number, Unknown, postorder
-
-NORMAL = "normal."  # the components of the outward normal, followed by the axis, until they are known
+from anagram.statement.notation import NORMAL, latex_of, text_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +192,10 @@ class Field:
         raise ProblemError("a field is a single value at each point and cannot be unpacked")
 
     def __repr__(self) -> str:
-        return f"Field({', '.join(self.frame.axes)})"
+        return f"Field({text_of(self.node, self.frame.axes)} over {', '.join(self.frame.axes)})"
+
+    def _repr_latex_(self) -> str:
+        return f"${latex_of(self.node, self.frame.axes)}$"
 
 
 # NumPy's numbers multiply fields by NumPy's functions.

@@ -14,7 +14,14 @@ import numpy as np
 from anagram.errors import ProblemError
 from anagram.statement import probe
 from anagram.statement.arguments import parameter_names
-from anagram.statement.condition import Condition, Mapped, check_finite, evaluate_function, mapped_source
+from anagram.statement.condition import (
+    Condition,
+    Mapped,
+    check_finite,
+    equation_of,
+    evaluate_function,
+    mapped_source,
+)
 from anagram.statement.domains import Box, Face
 from anagram.statement.unknowns import Unknown, Unknowns
 
@@ -188,9 +195,36 @@ class Problem:
         x = bounds[:, 0] + (bounds[:, 1] - bounds[:, 0]) * rng.uniform(size=(16, len(bounds)))
         self.exact(x)
 
+    @property
+    def equations(self) -> dict[str, str]:
+        """Every condition as a reader would write it, by name."""
+        return {key: self._equation(key) for key in self.conditions}
+
+    def _equation(self, key: str, *, latex: bool = False) -> str:
+        axes = self.domain.axes
+        return equation_of(self.expressions[key], self.conditions[key].equals, axes, latex=latex)
+
     def __repr__(self) -> str:
         fields = ", ".join(u.name for u in self.unknowns)
-        return f"Problem({self.name}: {fields} on {self.domain!r}; {', '.join(self.conditions)})"
+        lines = [f"Problem({self.name}: {fields} on {self.domain!r})"]
+        for key, equation in self.equations.items():
+            place = self.conditions[key].on
+            lines.append(f"  {key}: {equation}" + ("" if place is None else f" on {place!r}"))
+        return "\n".join(lines)
+
+    def _repr_latex_(self) -> str:
+        """For notebooks."""
+        rows = []
+        for key in self.conditions:
+            place = self.conditions[key].on
+            where = "" if place is None else rf" \quad\text{{on {_plain(repr(place))}}}"
+            rows.append(rf"\text{{{_plain(key)}:}}\quad & {self._equation(key, latex=True)}{where}")
+        return r"$\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}$"
+
+
+def _plain(text: str) -> str:
+    """A text inside LaTeX."""
+    return text.replace("\\", "/").replace("_", r"\_").replace("&", "and").replace("|", ",")
 
 
 def _check_exact(values: np.ndarray, unknown: Unknown, axes: tuple[str, ...], x: np.ndarray) -> None:

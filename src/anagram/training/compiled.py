@@ -53,13 +53,20 @@ def programs_of_run(
     """The programs of a run, compiled now or before."""
     theta = compound.model.theta
     probes = [points.probes(batch) for points in moving]
-    key = None
-    if _says_all(method):
+    told, key = method_text(method), None
+    if told is not None:
         kinds = [(type(points).__name__, points.signature) for points in moving]
         shapes = shapes_text(theta, batch, fresh, judge.data, probes)
-        kind = _METHODS.setdefault(type(method), len(_METHODS))  # its name may be that of another class
-        key = f"run {compound.fingerprint} {kind} {method!r} {kinds} {shapes}"
+        key = f"run {compound.fingerprint} {told} {kinds} {shapes}"
     return reuse(key, lambda: _compile(method, compound, judge, moving, probes, batch, fresh))
+
+
+def method_text(method: Method) -> str | None:
+    """What tells a method from others; None if its text does not say all of it."""
+    if not _says_all(method):
+        return None
+    kind = _METHODS.setdefault(type(method), len(_METHODS))  # its name may be that of another class
+    return f"{kind} {method!r}"
 
 
 def _says_all(method: Any) -> bool:

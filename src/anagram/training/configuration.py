@@ -28,7 +28,7 @@ class Configuration:
     setting: Setting
     budget: Budget
     seed: int = 0
-    keep: str = "last"
+    keep: str = "best"
 
     def __post_init__(self) -> None:
         if self.keep not in KEEP:

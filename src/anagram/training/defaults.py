@@ -70,8 +70,7 @@ def default_options(problem: Problem, method: str | Method, points: Any = None) 
         # Rounding is far away, and plain normal equations take half the time of balanced ones.
         options["squared_until"] = 1e-17
     rules = points.values() if isinstance(points, Mapping) else [points]
-    if has_accelerator() or any(isinstance(rule, Redrawn) for rule in rules):
-        # Steps are fast on an accelerator and compiling is slow: a sketch would take longer than all the steps. And
-        # the greedy steps of a sketch fit points that are so few that they have to be redrawn.
+    if any(isinstance(rule, Redrawn) for rule in rules):
+        # The greedy steps of a sketch fit points that are so few that they have to be redrawn.
         options["sketch"] = 0
     return options

@@ -18,6 +18,7 @@ from anagram.errors import AnagramError, PointsWarning, ProblemError, RunWarning
 from anagram.models import ParametricModel, count_parameters
 from anagram.statement.arguments import parameter_names
 from anagram.statement.condition import check_finite
+from anagram.statement.domains import PointSet
 from anagram.statement.problem import Problem
 from anagram.training.adaptive import AdaptivePoints
 from anagram.training.budget import BLOCK, Budget, block_length, is_check
@@ -42,7 +43,8 @@ Monitor = Callable[..., Any]
 class Trainer:
     """One run: model, batch, method and judge, and the compiled functions that work on them.
 
-    `start` are other first parameters; `result` makes what `solution` returns.
+    `start` are other first parameters; `result` makes what `solution` returns. What can be refused is refused before
+    anything is compiled; a run that is not compiled yet has no state.
     """
 
     def __init__(
@@ -52,6 +54,8 @@ class Trainer:
         seed: int,
         start: Reached | np.ndarray | None = None,
         result: Callable[..., Reached] = Reached,
+        *,
+        compile_now: bool = True,
     ) -> None:
         self.result = result
         self.problem, self.setting, self.seed = problem, setting, checked_seed(seed)
@@ -83,7 +87,13 @@ class Trainer:
         self.judge = Judge(self.compound, self.batch, self.seed)
         self.history = History()
         self.best: Best | None = None
-        self.seconds = 0.0
+        self.seconds = self.compile_seconds = 0.0
+        self.state: Any = None
+        if compile_now:
+            self.compile()
+
+    def compile(self) -> None:
+        """Compile what is not compiled yet, and begin."""
         try:
             self._compile()
         except (MemoryError, jax.errors.JaxRuntimeError) as error:
@@ -305,6 +315,8 @@ class Trainer:
             "compile_seconds": self.compile_seconds,
             **{k: losses[k] for k in ("loss", "validation_loss", "l2_error", "relative_l2_error")},
             "condition_losses": {key: float(measured.condition_losses[key]) for key in self.problem.conditions},
+            # Where points are given there are no others: these losses are on the points of the run itself.
+            "given_points": [k for k in self.problem.conditions if isinstance(self.problem.region(k), PointSet)],
             "parameters": self.model.parameters,
             "points": sum(len(part.x) for part in self.batch.values()),
             "rows": count_rows(self.batch),

@@ -43,9 +43,10 @@ def test_random_points_are_each_seeds_own(tmp_path):
     setting = ag.Setting(ag.MLP(4), "adam", points={"equation": ag.Uniform(20), "walls": ag.Uniform(10)})
     problem = experiment.stated().restated(setting=setting)
     group = Group(Prepared(experiment, problem), [0, 1], tmp_path)
-    assert group.batch_axes == 0
-    assert group.batch["equation"].x.shape == (2, 20, 5)
-    assert_close(group.batch["equation"].x[1], ag.sample(problem, problem.setting.points, seed=1)["equation"].x, 0.0)
+    assert group.together.batch["equation"].x.shape == (2, 20, 5)
+    assert_close(
+        group.together.batch["equation"].x[1], ag.sample(problem, problem.setting.points, seed=1)["equation"].x, 0.0
+    )
 
 
 def test_an_interrupted_run_ends_where_an_uninterrupted_one_does(tmp_path):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from anagram.programs.clock import Clock, time_in_words
 from anagram.programs.commands.common import (
     NUMERICAL_FAILURE,
     err,
@@ -54,9 +56,7 @@ def solve(
     early_stopping: Annotated[
         int | None, typer.Option(help="Stop when the loss on fresh points has had no new minimum for so many steps.")
     ] = None,
-    keep: Annotated[
-        str | None, typer.Option(help="last parameters (the default), or those best on fresh points.")
-    ] = None,
+    keep: Annotated[str | None, typer.Option(help="Parameters best on fresh points (the default), or last.")] = None,
     folder: Annotated[
         Path | None, typer.Option("--out", help="Where the run is written; runs/<problem>-<time> by default.")
     ] = None,
@@ -90,13 +90,14 @@ def solve(
             more = {
                 "overwrite": overwrite,
                 "seed": seed or 0,
-                "keep": keep or "last",
+                "keep": keep or ("last" if paper else "best"),
                 "early_stopping": early_stopping,
                 **limits,
             }
             planned = plan_run(target, method, paper, set_ or [], folder, more)
         _check_json_path(json_path)
-        solution = carry_out(planned, checkpoint, read_names(log), json_path, estimate=estimate, quiet=quiet)
+        with removed_if_empty(planned.folder):
+            solution = carry_out(planned, checkpoint, read_names(log), json_path, estimate=estimate, quiet=quiet)
     if not quiet:
         print_summary(solution.summary, solution.folder or planned.folder)
     if solution.stopped_because == "interrupted":
@@ -141,6 +142,7 @@ def plan_run(
     case = find_case(target, paper, of_problem)
     setting = case.setting if method is None else case.setting.with_method(method)
     case = replace(case, setting=complete(setting, case.problem).with_changes(given))
+    case.setting.make_method()  # refused before there is a folder
     where = prepare_folder(folder) if folder is not None else new_folder(case.problem.name)
 
     def start(**more: Any) -> Solution:
@@ -190,6 +192,7 @@ def carry_out(
     """Run, estimate, write pictures."""
     from anagram.keeping.atomic import json_text, write_atomically
 
+    clock = Clock()
     monitors, close = _loggers(logs, planned)
     Interrupts.last_words.append(lambda: _last_words(planned))
     try:
@@ -197,16 +200,34 @@ def carry_out(
     finally:
         Interrupts.last_words.clear()
         close()
+    clock.note("compile", solution.summary["compile_seconds"])
+    clock.note("train", solution.summary["seconds"] if planned.steps is None else None)
     where = solution.folder or planned.folder
     if solution.stopped_because != "interrupted":
-        if estimate and not solution.failed:
-            solution.summary["error_estimate"] = _estimate(solution)
-            solution.save(where)
-        solution.plot_convergence(where / "convergence.png")
-        solution.plot(where / "solution.png")
+        with clock.timed("estimate"):
+            if estimate and not solution.failed:
+                solution.summary["error_estimate"] = _estimate(solution)
+        with clock.timed("pictures"):
+            solution.plot_convergence(where / "convergence.png")
+            solution.plot(where / "solution.png")
+        solution.summary["wall_seconds"] = clock.read()
+        solution.save(where)
     if json_path is not None:
         write_atomically(json_path, lambda p: p.write_text(json_text(solution.summary), encoding="utf-8"))
     return solution
+
+
+@contextlib.contextmanager
+def removed_if_empty(folder: Path) -> Iterator[None]:
+    """A run whose input is refused leaves no empty folder behind."""
+    from anagram.errors import AnagramError
+
+    try:
+        yield
+    except AnagramError:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+        raise
 
 
 def _last_words(planned: Planned) -> None:
@@ -299,8 +320,9 @@ def print_summary(summary: dict[str, Any], where: Path) -> None:
             "steps",
             f"{summary['steps']} in {summary['seconds']:.2f} s (and {summary['compile_seconds']:.2f} s of compilation)",
         ),
+        *([("time", time_in_words(summary["wall_seconds"]))] if "wall_seconds" in summary else []),
         ("loss", f"{summary['loss']:.2e}  (on fresh points {summary['validation_loss']:.2e})"),
-        ("", ", ".join(f"{k} {v:.1e}" for k, v in summary["condition_losses"].items()) + " on fresh points"),
+        ("", _losses_in_words(summary["condition_losses"], summary.get("given_points", []))),
     ]
     if summary["l2_error"] is not None:
         rows.append(
@@ -324,6 +346,14 @@ def print_summary(summary: dict[str, Any], where: Path) -> None:
         rows.insert(-1, ("pictures", f"{where}/solution.png, convergence.png"))
     for name, text in rows:
         out.print(f"[bold]{escape(name):9}[/] {escape(text)}", highlight=False)
+
+
+def _losses_in_words(losses: dict[str, float], given: list[str]) -> str:
+    """The losses of conditions: on fresh points, or on their own where these are given."""
+    fresh = ", ".join(f"{k} {v:.1e}" for k, v in losses.items() if k not in given)
+    own = ", ".join(f"{k} {v:.1e}" for k, v in losses.items() if k in given)
+    said = [f"{fresh} on fresh points"] if fresh else []
+    return "; ".join([*said, f"{own} on the given points"] if own else said)
 
 
 def _in_words(estimate: dict[str, Any]) -> str:

@@ -11,18 +11,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from anagram.compound import Compound
-from anagram.compound.batch import Batch, sample
+from anagram.compound.batch import sample
 from anagram.environment import has_accelerator
 from anagram.errors import FileError, PointsWarning
 from anagram.keeping.atomic import write_atomically
-from anagram.methods import Method
 from anagram.models import ParametricModel
 from anagram.programs.reproduce.evaluation import WITHOUT_HALF, Evaluation, Measured
 from anagram.programs.reproduce.plan import Experiment
@@ -32,6 +31,7 @@ from anagram.training.budget import Budget
 from anagram.training.defaults import complete
 from anagram.training.interrupts import Interrupts
 from anagram.training.setting import Setting
+from anagram.training.together import Together
 from anagram.training.trainer import Trainer
 
 RECORDS = 60  # looks at a run, more of them at its beginning
@@ -107,7 +107,6 @@ class Prepared:
 
     def __init__(self, experiment: Experiment, problem: Problem | None = None) -> None:
         self.experiment, self.problem = experiment, problem or experiment.stated()
-        self.compiled: dict[int, Compiled] = {}
         self._measure: Callable[..., Measured] | None = None
 
     @property
@@ -137,48 +136,21 @@ class Prepared:
         return self._measure(thetas, self.evaluation.data)
 
 
-class Compiled(NamedTuple):
-    """The functions of seeds that run side by side; they depend on shapes alone."""
-
-    begin: Callable[..., Any]
-    block: Callable[..., Any]
-
-
 class Group:
     """Seeds of one experiment, trained side by side by one compiled step."""
 
     def __init__(self, prepared: Prepared, seeds: list[int], folder: Path) -> None:
         self.prepared, self.seeds, self.folder = prepared, seeds, folder
         self.experiment, self.problem = prepared.experiment, prepared.problem
-        setting = prepared.setting
-        models = [ParametricModel(self.problem.sought, setting.model, seed) for seed in seeds]
-        self.model = models[0]
-        thetas = jnp.stack([model.theta for model in models])
-        self.batch, self.batch_axes = _stacked([sample(self.problem, setting.points, seed=seed) for seed in seeds])
+        self.together = Together(self.problem, prepared.setting, seeds)
+        self.model = self.together.model
         self.records: list[tuple[int, float, dict[str, np.ndarray]]] = []
-        self.done, self.seconds = 0, 0.0
-        if len(seeds) not in prepared.compiled:
-            prepared.compiled[len(seeds)] = self._compile(setting.make_method(), thetas)
-        compiled = prepared.compiled[len(seeds)]
-        self.block, self.state = compiled.block, compiled.begin(thetas, self.batch)
-        self.failed = np.zeros(len(seeds), dtype=bool)
+        self.seconds = 0.0
 
-    def _compile(self, method: Method, thetas: Any) -> Compiled:
-        compound, axes, seeds = Compound(self.problem, self.model), (0, self.batch_axes), len(self.seeds)
-        begin = jax.vmap(lambda theta, batch: method.init(compound, theta, batch), in_axes=axes)
-        step = jax.vmap(lambda state, batch: method.step(compound, state, batch), in_axes=axes)
-
-        def block(state: Any, batch: Batch, count: Any) -> Any:
-            def body(_: Any, carry: Any) -> Any:
-                state, failed = carry
-                state, info = step(state, batch)
-                return state, failed | info["failed"]
-
-            return jax.lax.fori_loop(0, count, body, (state, jnp.zeros(seeds, dtype=bool)))
-
-        begin = jax.jit(begin).lower(thetas, self.batch).compile()
-        state = begin(thetas, self.batch)
-        return Compiled(begin, jax.jit(block).lower(state, self.batch, 1).compile())
+    @property
+    def done(self) -> int:
+        """Steps taken so far."""
+        return self.together.done
 
     def run(self, interrupts: Interrupts, report: Report) -> dict[int, Run] | None:
         """Train all seeds to the end; None if an interruption came first. The state is then on disk."""
@@ -205,19 +177,17 @@ class Group:
         # Two steps first, for an idea of the pace.
         count = min(look - self.done, max(1, int(BLOCK_SECONDS / pace)) if pace else 2)
         started = time.perf_counter()
-        self.state, failed = jax.block_until_ready(self.block(self.state, self.batch, count))
-        self.failed = self.failed | np.asarray(failed)
+        self.together.advance(count)
         elapsed = time.perf_counter() - started
-        self.done += count
         self.seconds += elapsed / len(self.seeds)
         return elapsed / count
 
     def _record(self) -> None:
-        measured = self.prepared.measure(self.model, self.state.theta)
+        measured = self.prepared.measure(self.model, self.together.state.theta)
         values = {
             "l2_error": measured.l2_error,
             "test_loss": measured.test_loss,
-            "loss": WITHOUT_HALF * self.state.loss,
+            "loss": WITHOUT_HALF * self.together.state.loss,
         }
         self.records.append((self.done, self.seconds, {key: np.asarray(v) for key, v in values.items()}))
 
@@ -229,7 +199,7 @@ class Group:
         for k, seed in enumerate(self.seeds):
             curves = {key: [float(values[key][k]) for _, _, values in self.records] for key in QUANTITIES}
             profile = self._profile(k) if self.experiment.problem == "burgers" else None
-            reason = "some steps were not finite" if self.failed[k] else "steps used up"
+            reason = "some steps were not finite" if self.together.failed[k] else "steps used up"
             runs[seed] = Run(steps, seconds, curves, here, reason, profile, together=len(self.seeds))
         return runs
 
@@ -237,7 +207,7 @@ class Group:
         """The solution and the reference along x, at some times."""
         near = np.geomspace(1e-4, 0.09, 60)
         x = np.unique(np.round(np.concatenate([np.linspace(-1, 1, 81), -near, near]), 6))
-        field = self.model.quantities(self.state.theta[k], self.problem.domain.frame)["u"]
+        field = self.model.quantities(self.together.state.theta[k], self.problem.domain.frame)["u"]
         lines = {}
         for t in PROFILE_TIMES:
             points = np.stack([np.full_like(x, t), x], axis=1)
@@ -260,12 +230,12 @@ class Group:
         """Write state and records."""
         from safetensors.numpy import save
 
-        leaves = {f"state{k}": np.asarray(leaf) for k, leaf in enumerate(jax.tree.leaves(self.state))}
+        leaves = {f"state{k}": np.asarray(leaf) for k, leaf in enumerate(jax.tree.leaves(self.together.state))}
         steps, seconds, values = zip(*self.records, strict=True)
         arrays = {
             **{key: np.ascontiguousarray(leaf) for key, leaf in leaves.items()},
             "done": np.array(self.done),
-            "failed": self.failed.astype(np.uint8),
+            "failed": self.together.failed.astype(np.uint8),
             "spent": np.array(self.seconds),
             "steps": np.array(steps),
             "seconds": np.array(seconds),
@@ -284,7 +254,7 @@ class Group:
         path = self.checkpoint_path(self.folder, self.experiment, self.seeds)
         if not path.exists():
             return
-        leaves, tree = jax.tree.flatten(self.state)
+        leaves, tree = jax.tree.flatten(self.together.state)
         try:
             with safe_open(path, framework="numpy") as file:
                 arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
@@ -299,20 +269,8 @@ class Group:
             ]
         except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
             raise FileError(f"cannot go on from '{path}': {error}; remove the file to start this part again") from error
-        self.done, self.seconds, self.failed = done, spent, failed
-        self.state = jax.tree.unflatten(tree, [jnp.asarray(s) for s in stored])
-
-
-def _stacked(batches: list[Batch]) -> tuple[Batch, Any]:
-    """One batch for all seeds if they have the same points, else all of them along a leading axis."""
-    first = batches[0]
-    same = all(
-        all(np.array_equal(a, b) for a, b in zip(jax.tree.leaves(first), jax.tree.leaves(other), strict=True))
-        for other in batches[1:]
-    )
-    if same:
-        return first, None
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *batches), 0
+        self.seconds = spent
+        self.together.restore(jax.tree.unflatten(tree, [jnp.asarray(s) for s in stored]), failed, done)
 
 
 def _solve_one(prepared: Prepared, seed: int, interrupts: Interrupts, report: Report) -> dict[int, Run] | None:

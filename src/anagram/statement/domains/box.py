@@ -12,6 +12,8 @@ from anagram.errors import ProblemError
 from anagram.statement.arguments import bind_axes, broadcast_columns
 from anagram.statement.domains.region import Cloud, PointSet, Region, Union
 from anagram.statement.domains.rules import PointRule
+from anagram.statement.evaluation import FunctionSource
+from anagram.statement.expressions import Leaf
 from anagram.statement.fields import Field, Frame, coordinate
 
 
@@ -117,7 +119,9 @@ class Box(Region):
     def field(self, function: Callable[..., Any]) -> Field:
         """A known function of the point as a field: ``box.field(lambda t, x: jnp.exp(-t) * x)``."""
         call = bind_axes(function, self.axes, "the function of a field")
-        return Field(lambda x: jnp.asarray(call(x)), self.frame)
+        name = getattr(function, "__name__", "f")
+        source = FunctionSource(lambda x: jnp.asarray(call(x)), "f" if "<" in name else name)
+        return Field(Leaf(source, "", (0,) * len(self.axes)), self.frame)
 
     def _interval(self, axis: str) -> tuple[float, float]:
         if axis not in self.intervals:

@@ -53,7 +53,8 @@ def read_runs(
         try:
             run = _read(source, read)
             origin = run.record.get("origin")
-            runs.append(replace(run, equation=equation_of(origin) if isinstance(origin, dict) else None))
+            known = equation_of(origin) if isinstance(origin, dict) else None
+            runs.append(replace(run, equation=known or _first_equation(run.record)))
         except (AnagramError, OSError) as error:
             unreadable.append(str(error))
     if unreadable and len(given) > 1:
@@ -61,6 +62,14 @@ def read_runs(
     if unreadable:
         raise FileError(unreadable[0])
     return _named(runs)
+
+
+def _first_equation(record: dict[str, Any]) -> str | None:
+    """The first condition of the problem, as its record writes it."""
+    conditions = record.get("conditions")
+    first = next(iter(conditions.values()), None) if isinstance(conditions, dict) else None
+    equation = first.get("equation") if isinstance(first, dict) else None
+    return equation if isinstance(equation, str) else None
 
 
 def _read(source: Source, read: Callable[[Path], Reached]) -> Run:
