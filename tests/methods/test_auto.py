@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 
 import anagram as ag
-<<<<<<< HEAD
 from anagram.methods import Auto, auto, walk
-=======
-from anagram import spectrum
-from anagram.methods import Auto
-from anagram.methods.acceleration import accelerated
->>>>>>> main
 from oracles import damped_step, predicted_reduction
 from problems import parabola
 from tolerances import assert_close
