@@ -5,9 +5,11 @@ import pytest
 
 import anagram as ag
 from anagram import spectrum
-from anagram.compound import Gram, Linearisation
+from anagram.compound import Gram, Linearisation, ResidualMap, triangle_of
 from oracles import damped_step, predicted_reduction, truncated_step
 from tolerances import ACCUMULATED, assert_close
+
+pytestmark = pytest.mark.rounding
 
 RNG = np.random.default_rng(0)
 
@@ -24,16 +26,11 @@ def gram_of(residual, features):
     return Gram(features.T @ features, features.T @ residual, residual @ residual)
 
 
-def triangle_of(residual, features):
-    r = np.linalg.qr(np.concatenate([features, residual[:, None]], axis=1), mode="r")
-    return np.pad(r, ((0, max(0, r.shape[1] - r.shape[0])), (0, 0)))
-
-
+@jax.jit
 def every_spectrum(residual, features):
-    residual, features = jnp.asarray(residual), jnp.asarray(features)
     return {
         "svd": spectrum.svd(residual, features),
-        "qr": spectrum.from_triangle(jnp.asarray(triangle_of(residual, features)), len(residual)),
+        "qr": spectrum.from_triangle(triangle_of(residual, features), len(residual)),
         "eigh": spectrum.eigh(gram_of(residual, features)),
         "lq": spectrum.lq(residual, features),
         "dual-eigh": spectrum.dual_eigh(residual, features),
@@ -42,6 +39,24 @@ def every_spectrum(residual, features):
         "balanced cholesky": balanced(residual, features),
         "dual balanced cholesky": dual_balanced(residual, features),
     }
+
+
+@jax.jit
+def damped(spectra, damping):
+    """The steps of all of them."""
+    return {name: modes.damped(damping) for name, modes in spectra.items()}
+
+
+@jax.jit
+def truncated(spectra, cutoff):
+    """The steps of those that have modes."""
+    return {name: modes.truncated(cutoff) for name, modes in spectra.items() if isinstance(modes, spectrum.Modes)}
+
+
+@jax.jit
+def step_and_solution(spectra, damping, vector):
+    fixed = {name: modes.at(damping) for name, modes in spectra.items()}
+    return {name: (at.step, at.solve(vector)) for name, at in fixed.items()}
 
 
 def balanced(residual, features):
@@ -61,17 +76,17 @@ SHAPES = [(30, 12), (12, 30), (15, 15)]
 def test_all_factorisations_give_the_same_steps(shape):
     """Primal and dual, squared or not: one step, to rounding times the condition number squared."""
     features, residual = matrix(*shape), RNG.normal(size=shape[0])
-    for name, modes in every_spectrum(residual, features).items():
-        for damping in (1e-4, 1e-1, 10.0):
-            step = modes.damped(damping)
-            expected = damped_step(features, residual, damping)
+    spectra = every_spectrum(residual, features)
+    for damping in (1e-4, 1e-1, 10.0):
+        expected = damped_step(features, residual, damping)
+        for name, step in damped(spectra, damping).items():
             assert_close(step.direction, expected, 1e-8, f"{name} damped")
             assert_close(step.predicted, predicted_reduction(features, residual, expected, damping), 1e-8, name)
-        if "cholesky" in name:
-            continue
-        cutoff = 0.9e-2
-        step = modes.truncated(cutoff)
-        expected, rank = truncated_step(features, residual, cutoff)
+    cutoff = 0.9e-2
+    expected, rank = truncated_step(features, residual, cutoff)
+    steps = truncated(spectra, cutoff)
+    assert len(steps) == 5
+    for name, step in steps.items():
         assert_close(step.direction, expected, 1e-8, f"{name} truncated")
         assert int(step.rank) == rank
         assert_close(step.predicted, residual @ residual - np.sum((residual + features @ expected) ** 2), 1e-8, name)
@@ -83,7 +98,7 @@ def test_accurate_factorisations_see_small_singular_values(name):
     features, residual = matrix(25, 10, condition=1e12), RNG.normal(size=25)
     cutoff = 1e-10
     expected, rank = truncated_step(features, residual, cutoff)
-    step = every_spectrum(residual, features)[name].truncated(cutoff)
+    step = truncated(every_spectrum(residual, features), cutoff)[name]
     assert int(step.rank) == rank
     assert_close(step.direction, expected, 1e-4)
 
@@ -94,10 +109,10 @@ def test_balanced_equations_are_as_accurate_as_the_svd(shape, damping):
     """With singular values down to 1e-12 and λ far below eps·σ_max², where plain normal equations know nothing."""
     features, residual = matrix(*shape, condition=1e12), RNG.normal(size=shape[0])
     expected = damped_step(features, residual, damping)
-    factorised = every_spectrum(residual, features)
+    steps = damped(every_spectrum(residual, features), damping)
     name = "balanced cholesky" if shape[0] > shape[1] else "dual balanced cholesky"
-    assert_close(factorised[name].damped(damping).direction, expected, 1e-3)
-    plain = factorised["cholesky" if shape[0] > shape[1] else "dual-cholesky"].damped(damping).direction
+    assert_close(steps[name].direction, expected, 1e-3)
+    plain = steps["cholesky" if shape[0] > shape[1] else "dual-cholesky"].direction
     if damping < 1e-15:
         assert not np.linalg.norm(plain - expected) < 0.01 * np.linalg.norm(expected)
 
@@ -107,10 +122,9 @@ def test_a_damping_is_factorised_once_for_step_and_solve(shape):
     features, residual = matrix(*shape), RNG.normal(size=shape[0])
     vector = features.T @ RNG.normal(size=shape[0])
     expected = np.linalg.solve(features.T @ features + 0.01 * np.eye(shape[1]), vector)
-    for name, modes in every_spectrum(residual, features).items():
-        damped = modes.at(0.01)
-        assert_close(damped.step.direction, damped_step(features, residual, 0.01), 1e-8, name)
-        assert_close(damped.solve(jnp.asarray(vector)), expected, 1e-8, name)
+    for name, (step, solved) in step_and_solution(every_spectrum(residual, features), 0.01, vector).items():
+        assert_close(step.direction, damped_step(features, residual, 0.01), 1e-8, name)
+        assert_close(solved, expected, 1e-8, name)
 
 
 @pytest.mark.parametrize("points", [ag.Grid(2), ag.Grid(9)], ids=["dual", "primal"])
@@ -141,11 +155,12 @@ def test_rank_deficiency_gives_the_shortest_step(shape):
     residual = RNG.normal(size=shape[0])
     expected = -np.linalg.pinv(features, rcond=1e-10) @ residual
     rank = np.linalg.matrix_rank(features)
-    for name, modes in every_spectrum(residual, features).items():
-        if "cholesky" not in name:
-            for step in (modes.truncated(0.0), modes.damped(0.0)):
-                assert_close(step.direction, expected, 1e-6, name)
-                assert int(step.rank) == rank, name
+    spectra = every_spectrum(residual, features)
+    whole, undamped = truncated(spectra, 0.0), damped(spectra, 0.0)
+    for name in whole:
+        for step in (whole[name], undamped[name]):
+            assert_close(step.direction, expected, 1e-6, name)
+            assert int(step.rank) == rank, name
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -164,24 +179,23 @@ def test_the_residual_is_split_into_its_modes_and_the_rest(shape):
 
 
 def test_a_matrix_of_zeros_has_no_step():
-    for name, modes in every_spectrum(np.ones(6), np.zeros((6, 4))).items():
-        steps = [modes.damped(1.0)] + ([] if "cholesky" in name else [modes.truncated(0.0), modes.damped(0.0)])
-        for step in steps:
-            assert_close(step.direction, np.zeros(4))
-            assert_close(step.predicted, 0.0)
-        if "cholesky" not in name:
-            assert int(modes.truncated(0.0).rank) == 0
+    spectra = every_spectrum(np.ones(6), np.zeros((6, 4)))
+    whole, undamped = truncated(spectra, 0.0), damped(spectra, 0.0)
+    for step in [*damped(spectra, 1.0).values(), *whole.values(), *(undamped[name] for name in whole)]:
+        assert_close(step.direction, np.zeros(4))
+        assert_close(step.predicted, 0.0)
+    assert [int(step.rank) for step in whole.values()] == [0] * 5
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_not_finite_stays_visible(bad):
     features, residual = matrix(9, 5), np.ones(9)
     features[3, 2] = bad
-    for how in (spectrum.svd, spectrum.lq, spectrum.dual_eigh):
-        assert not np.isfinite(how(jnp.asarray(residual), jnp.asarray(features)).truncated(1e-3).direction).any()
+    for name, step in truncated(every_spectrum(residual, features), 1e-3).items():
+        assert not np.isfinite(step.direction).any(), name
     residual[0] = bad
-    clean = jnp.asarray(matrix(9, 5))
-    assert not np.isfinite(spectrum.svd(jnp.asarray(residual), clean).truncated(1e-3).direction).any()
+    for name, step in truncated(every_spectrum(residual, matrix(9, 5)), 1e-3).items():
+        assert not np.isfinite(step.direction).any(), name
 
 
 def test_cholesky_says_that_it_cannot_cut(compound_case):
@@ -202,15 +216,35 @@ def compound_case():
     return ag.Compound(problem, model, chunk_bytes=20 * 8 * model.parameters), model.theta, problem
 
 
+class Given(ResidualMap):
+    """A residual map whose features are known: only their factorisation is left to compile."""
+
+    def __init__(self, compound, residual, features):
+        self.compound, self.given = compound, (residual, features)
+
+    def residual(self, theta, batch):
+        return self.given[0]
+
+    def features(self, theta, batch):
+        return self.given
+
+    def count_rows(self, batch):
+        return self.compound.count_rows(batch)
+
+
 @pytest.mark.parametrize("points", [8, 3], ids=["more rows", "more parameters"])
 def test_factorise_names_every_form(compound_case, points):
     compound, theta, problem = compound_case
     batch = ag.sample(problem, ag.Grid(points))
     residual, features = jax.jit(compound.features)(theta, batch)
     expected = damped_step(features, residual, 1e-3)
-    for how in ("auto", *spectrum.FACTORISATIONS):
-        modes = jax.jit(lambda t, how=how: spectrum.factorise(how, compound, t, batch))(theta)
-        assert_close(modes.damped(1e-3).direction, expected, ACCUMULATED, how)
+    names = ("auto", *spectrum.FACTORISATIONS)
+    given = Given(compound, residual, features)
+    steps = jax.jit(lambda t: {how: spectrum.factorise(how, given, t, batch).damped(1e-3) for how in names})(theta)
+    # As it is when points come in chunks.
+    steps["chunks"] = jax.jit(lambda t: spectrum.factorise("auto", compound, t, batch).damped(1e-3))(theta)
+    for how, step in steps.items():
+        assert_close(step.direction, expected, ACCUMULATED, how)
     with pytest.raises(ag.SettingError, match="no factorisation 'lu'"):
         spectrum.factorise("lu", compound, theta, batch)
 
