@@ -1,3 +1,5 @@
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -27,16 +29,20 @@ TINY_CHUNKS = ag.Compound(PROBLEM, MODEL, chunk_bytes=8 * 4 * MODEL.parameters)
 RNG = np.random.default_rng(0)
 
 
+@functools.cache
+def whole():
+    """R and J of all rows at once."""
+    return jax.jit(COMPOUND.features)(MODEL.theta, BATCH)
+
+
 def test_the_loss_is_the_papers():
     """ℓ = Σ_c weight_c/2 · Σ_i w_i |D(u)(x_i) − f(x_i)|²."""
     total = 0.0
     for key in PROBLEM.conditions:
         cloud = BATCH[key]
         normals = cloud.normal if cloud.normal is not None else [None] * len(cloud.x)
-        squares = [
-            np.sum((COMPOUND.operator_rows(key, MODEL.theta, x, n) - f) ** 2)
-            for x, n, f in zip(cloud.x, normals, cloud.source, strict=True)
-        ]
+        rows = jax.jit(lambda x, n, key=key: COMPOUND.operator_rows(key, MODEL.theta, x, n))
+        squares = [np.sum((rows(x, n) - f) ** 2) for x, n, f in zip(cloud.x, normals, cloud.source, strict=True)]
         weights = (np.asarray(cloud.scale) ** 2) / PROBLEM.weight(key)
         assert_close(weights.sum(), 1.0)
         total += 0.5 * PROBLEM.weight(key) * np.sum(weights * np.array(squares))
@@ -62,7 +68,7 @@ def test_features_agree_with_dense_differentiation(compound):
 
 @pytest.mark.parametrize("compound", [COMPOUND, TINY_CHUNKS], ids=["whole", "chunks"])
 def test_sums_over_chunks_agree_with_the_whole_matrix(compound):
-    residual, features = jax.jit(COMPOUND.features)(MODEL.theta, BATCH)
+    residual, features = whole()
     gram = jax.jit(compound.gram)(MODEL.theta, BATCH)
     assert_close(gram.matrix, features.T @ features, ACCUMULATED)
     assert_close(gram.gradient, features.T @ residual, ACCUMULATED)
@@ -74,7 +80,7 @@ def test_sums_over_chunks_agree_with_the_whole_matrix(compound):
 
 
 def test_products_with_the_features():
-    residual, features = jax.jit(COMPOUND.features)(MODEL.theta, BATCH)
+    residual, features = whole()
     v, w = jnp.asarray(RNG.normal(size=features.shape[1])), jnp.asarray(RNG.normal(size=features.shape[0]))
     assert_close(jax.jit(COMPOUND.times)(MODEL.theta, BATCH, v), features @ v, ACCUMULATED)
     assert_close(jax.jit(COMPOUND.transposed_times)(MODEL.theta, BATCH, w), features.T @ w, ACCUMULATED)
@@ -88,7 +94,7 @@ def test_second_derivative_along_a_direction():
 
 
 def test_unweighted_rows_differ_by_their_scale_alone():
-    residual, features = jax.jit(COMPOUND.features)(MODEL.theta, BATCH)
+    residual, features = whole()
     plain_residual, plain = jax.jit(COMPOUND.features)(MODEL.theta, unweighted(BATCH))
     scale = np.concatenate([np.repeat(b.scale, b.source.shape[1]) for b in BATCH.values()])
     assert_close(scale * plain_residual, residual)

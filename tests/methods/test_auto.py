@@ -210,8 +210,9 @@ def test_a_sketch_that_is_not_finite_is_given_up():
     network = ag.MLP(40)
     model = ag.ParametricModel(problem.sought, network, 2)  # reaches to 0.76, and in its rough form to 1.9
     compound, batch = ag.Compound(problem, model), ag.sample(problem, ag.Grid(30))
-    assert np.isfinite(compound.loss(model.theta, batch))
-    assert not np.isfinite(compound.loss(compound.rough(model.theta), batch))
+    loss = jax.jit(lambda theta: compound.loss(theta, batch))
+    assert np.isfinite(loss(model.theta))
+    assert not np.isfinite(loss(compound.rough(model.theta)))
     solution = ag.solve(problem, network, points=ag.Grid(30), steps=40, seed=2, progress=False)
     assert not solution.stopped_because.startswith("failed")
     assert solution.history.steps["stage"].tolist()[:2] == [0, 1]

@@ -36,7 +36,7 @@ def walk(method, steps, model=ag.MLP(8), same_points=False):
     step = jax.jit(lambda s, b: method.step(compound, s, b))
     for batch in batches:
         theta = states[-1].theta
-        seen.append((np.asarray(compound.residual(theta, batch)), dense_features(compound, theta, batch)))
+        seen.append((np.asarray(jax.jit(compound.residual)(theta, batch)), dense_features(compound, theta, batch)))
         state, info = step(states[-1], batch)
         states.append(state)
         infos.append(info)

@@ -81,7 +81,8 @@ def test_fourier_waves_are_orthonormal_and_periodic():
                 series.coefficients
             ).ravel()
 
-        values = jax.vmap(waves)(points)
+        waves = jax.jit(waves)
+        values = jax.jit(jax.vmap(waves))(points)
         assert_close(values.T @ values / len(points), np.eye(values.shape[1]), 1e-11)
         assert_close(waves(points[3]), waves(points[3] + jnp.asarray(box.lengths)), 1e-11)
 

@@ -39,7 +39,7 @@ def test_modes_are_orthonormal_in_the_metric_of_the_loss(space):
 
 
 def test_the_gram_matrix_is_that_of_the_features(space):
-    _, features = space.compound.features(space.theta, space.batch)
+    _, features = jax.jit(space.compound.features)(space.theta, space.batch)
     features = np.asarray(features)
     assert_close(space.gram, features.T @ features, 1e-11)
 
@@ -82,7 +82,7 @@ def test_the_natural_gradient_through_greens_function_is_the_ordinary_one(space)
         at = space.compound._rows(space.theta, space.batch)[key]  # scaled once
         change += space.green(x, key, part.x) @ (np.asarray(part.scale) * np.asarray(at)[:, 0])
     assert_close(change, space.field_features(x) @ space.natural_gradient, 1e-9)
-    residual, features = map(np.asarray, space.compound.features(space.theta, space.batch))
+    residual, features = map(np.asarray, jax.jit(space.compound.features)(space.theta, space.batch))
     assert_close(space.natural_gradient, np.linalg.lstsq(features, residual, rcond=1e-12)[0], 1e-7)
     assert 0 < space.orthogonal_share < 1
 
