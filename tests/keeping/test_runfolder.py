@@ -1,5 +1,6 @@
 """What can go wrong on the way: the run goes on or says what it kept, and the last good state is on disk."""
 
+import functools
 import json
 import shutil
 import subprocess
@@ -8,6 +9,7 @@ import textwrap
 import warnings
 from pathlib import Path
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ import anagram as ag
 from anagram.keeping import checkpoint
 from anagram.keeping.atomic import prepare_folder
 from anagram.keeping.runfolder import RunFolder
+from anagram.training.watch import SpectrumWatch
 from problems import LINE, parabola
 
 OPTIONS = {"points": ag.Grid(20), "progress": False, "checkpoint_every": 0.0}
@@ -212,14 +215,17 @@ def test_monitors_may_stop_a_run_and_look_at_its_solution(tmp_path):
     assert len(set(values)) > 2
 
 
-def test_the_spectrum_is_watched(tmp_path):
+def test_the_spectrum_is_watched(tmp_path, monkeypatch):
     problem = parabola()
+    # Not in runs that are over soon.
+    assert not any("spectrum" in block for block in run(tmp_path / "short", problem).history.blocks)
+    monkeypatch.setattr("anagram.solving.SpectrumWatch", functools.partial(SpectrumWatch, after=0.0))
     solution = run(tmp_path, problem)
     spectra = [(b["step"], b["spectrum"]) for b in solution.history.blocks if "spectrum" in b]
     step, first = spectra[0]
     assert step == 0
     model = ag.ParametricModel(problem.sought, ag.MLP(5), 0)
     batch = ag.sample(problem, ag.Grid(20))
-    jacobian = ag.Compound(problem, model).features(model.theta, batch)[1]
+    jacobian = jax.jit(ag.Compound(problem, model).features)(model.theta, batch)[1]
     np.testing.assert_allclose(first, np.linalg.svd(jacobian, compute_uv=False), rtol=1e-9, atol=1e-12 * first[0])
     assert prepare_folder(tmp_path) == tmp_path

@@ -13,15 +13,14 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
 from anagram.compound import Compound
 from anagram.compound.batch import Batch, ConditionBatch
 from anagram.errors import ProblemError
 from anagram.statement.condition import real_rows, with_fields
-from anagram.statement.domains import Uniform
 from anagram.statement.evaluation import evaluate
+from anagram.statement.expressions import Unknown, postorder
 from anagram.statement.fields import Field, Frame, constant
 
 HIGHEST_ORDER = 5
@@ -34,8 +33,7 @@ class SecondVariation:
 
     def __init__(self, compound: Compound) -> None:
         self.compound = compound
-        with jax.ensure_compile_time_eval():  # also while a step is being traced
-            self.powers = {key: _monomials(compound, key) for key in compound.problem.conditions}
+        self.powers = {key: _monomials(compound, key) for key in compound.problem.conditions}
 
     def matrix(self, theta: Float[Array, " params"], batch: Batch) -> Float[Array, "params params"]:
         """The P×P matrix, summed over all rows as the loss weighs them."""
@@ -63,29 +61,15 @@ class SecondVariation:
 
 
 def _monomials(compound: Compound, key: str) -> list[Powers]:
-    """The powers up to the order of an operator: the highest one whose monomials it still sees."""
+    """The powers up to the order of an operator, which is that of the derivatives it is made of."""
     problem = compound.problem
-    axes = len(problem.domain.axes)
-    everything = [p for p in itertools.product(range(HIGHEST_ORDER + 1), repeat=axes) if sum(p) <= HIGHEST_ORDER]
-    # At several points: a coefficient may vanish at one of them, or on one face.
-    cloud = problem.region(key).draw(Uniform(8), np.random.default_rng(0))
-    # A model in general position: a network at its start may be zero, or symmetric.
-    theta = compound.model.theta + 0.3 * np.cos(np.arange(compound.model.parameters))
-    count = len(everything) * len(_components(compound))
-    zero = jnp.zeros(count + len(problem.coefficients))
-
-    def seen_at(x: Array, normal: Array | None) -> Array:
-        return jax.jacfwd(_of_coefficients(compound, key, theta, x, normal, everything))(zero)
-
-    normals = None if cloud.normal is None else jnp.asarray(cloud.normal)
-    seen = np.abs(np.asarray(jax.jit(jax.vmap(seen_at))(jnp.asarray(cloud.x), normals)))
-    by_power = seen[..., :count].reshape(-1, len(everything)).max(axis=0)
-    order = max((sum(p) for p, size in zip(everything, by_power, strict=True) if size > 0), default=0)
-    if order == HIGHEST_ORDER:
+    derivatives = [node for node in postorder(problem.expressions[key]) if isinstance(node, Unknown)]
+    order = max((sum(node.index) for node in derivatives), default=0)
+    if order >= HIGHEST_ORDER:
         raise ProblemError(
             f"condition '{key}' has derivatives of order {HIGHEST_ORDER} or more: the second variation is made for less"
         )
-    return [p for p in everything if sum(p) <= order]
+    return [p for p in itertools.product(range(order + 1), repeat=problem.domain.dimension) if sum(p) <= order]
 
 
 def _components(compound: Compound) -> list[tuple[str, bool]]:
@@ -118,7 +102,7 @@ def _of_coefficients(
     x: Array,
     normal: Array | None,
     powers: list[Powers],
-    numbers: list[Array] | None = None,
+    numbers: list[Array],
 ) -> Callable[[Array], Array]:
     """The map c ↦ D(u_θ + polynomial with the coefficients c around x), at x."""
     problem = compound.problem
