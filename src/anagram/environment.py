@@ -63,6 +63,14 @@ def _processor() -> str:
     return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
+def step_compilation() -> dict[str, Any]:
+    """Options of the compiler for steps.
+
+    On a GPU the compiler tries every matrix product in many forms first, which takes longer than all steps of most runs.
+    """
+    return {"xla_gpu_autotune_level": 0} if has_accelerator() else {}
+
+
 def quick_compilation() -> dict[str, Any]:
     """Options of the compiler for programs that run a few times only: compiled in a third of the time, if slower."""
     return {"xla_gpu_autotune_level": 0} if has_accelerator() else {"xla_backend_optimization_level": 0}

@@ -82,7 +82,7 @@ class Auto(Method):
         restarts: int = 0,
         growth: float = 3.0,
         acceleration: float = 0.75,
-        precision: float = 0.02,
+        precision: float = 0.01,
         squared_until: float = 1e-15,
         sketch: int = 50,
     ) -> None:

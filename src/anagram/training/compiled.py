@@ -15,6 +15,7 @@ from anagram.compound import Compound
 from anagram.compound.batch import Batch
 from anagram.compound.judge import Judge
 from anagram.compound.reuse import quick_jit, reuse, shapes_text
+from anagram.environment import step_compilation
 from anagram.methods import Method
 from anagram.training.blocks import run_block
 from anagram.training.moving import MovingPoints
@@ -110,8 +111,12 @@ def _compile(
     ]
     return Compiled(
         begin=beginning.compile(),
-        block=jax.jit(block).lower(numbers, state, batch, count, fresh, count).compile(),
-        measure=jax.jit(judge.measure).lower(numbers, theta, *judge.data).compile(),
+        block=jax.jit(block, compiler_options=step_compilation())
+        .lower(numbers, state, batch, count, fresh, count)
+        .compile(),
+        measure=jax.jit(judge.measure, compiler_options=step_compilation())
+        .lower(numbers, theta, *judge.data)
+        .compile(),
         # Where no points move it is seldom needed, and compiled when it is.
         moved=jax.jit(moved).lower(numbers, state, batch).compile() if moving else quick_jit(moved),
         looks=tuple(looks),
