@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from anagram.compound import Gram
+from anagram.environment import has_accelerator
 
 
 class Step(NamedTuple):
@@ -127,7 +128,9 @@ def _factor(matrix: Float[Array, "size size"]) -> Float[Array, "size size"]:
 
 
 def _solved(factor: Float[Array, "size size"], columns: Float[Array, "size columns"]) -> Float[Array, "size columns"]:
-    """(LLᵀ)⁻¹ of some columns."""
+    """(LLᵀ)⁻¹ of some columns; an accelerator is faster with one after the other."""
+    if has_accelerator() and columns.shape[1] > 1:
+        return jnp.concatenate([_solved(factor, columns[:, k, None]) for k in range(columns.shape[1])], axis=1)
     half = jax.lax.linalg.triangular_solve(factor, columns, left_side=True, lower=True)
     return jax.lax.linalg.triangular_solve(factor, half, left_side=True, lower=True, transpose_a=True)
 
