@@ -25,6 +25,7 @@ FIRST_SLOPE = 1.0  # of the score in log λ, before anything is known
 SLOPES = (0.05, 10.0)  # what a slope is believed to be
 STRIDE = 0.7  # in log λ, away from a trial whose score is out of bounds; doubled each time
 OVERSHOOT = 1.25  # times the distance that the slope predicts, so that the edge is passed
+PATIENCE = 3.0  # how much farther at least the next trial is, each time the edge was not passed
 INSIDE = 0.1  # of a bracket at least, from either end, is the distance of the next trial
 
 
@@ -105,7 +106,9 @@ def find_edge(
         """From the only trials there are, past where the edge should be."""
         down = jnp.isfinite(b.good)
         value = jnp.abs(jnp.where(down, b.good_score, b.bad_score))
-        predicted = jnp.clip(OVERSHOOT * value / b.slope + precision, precision, 2 * b.stride)
+        # Where the slope predicts too little again and again, the distance grows all the same.
+        least = precision * PATIENCE ** (b.trials - 1.0)
+        predicted = jnp.clip(OVERSHOOT * value / b.slope + precision, least, 2 * b.stride)
         distance = jnp.where(value < HOPELESS, predicted, b.stride)
         return jnp.where(down, b.good - distance, b.bad + distance)
 
