@@ -49,15 +49,14 @@ def accelerated(
 ) -> Bent:
     """The step p + a/2 if 2‖a‖ ≤ most·‖p‖, and p alone otherwise; `most` = 0 never bends.
 
-    The damped step must have been solved for beside what is known of the curvature.
+    It costs least where the step was solved for beside what is known of the curvature.
     """
     p = damped.step.direction
     if most <= 0:
         return Bent(p, jnp.asarray(0.0), known)
     square = jnp.maximum(p @ p, 1e-300)
 
-    beside = damped.beside
-    assert beside is not None
+    beside = damped.solve(known.pulled) if damped.beside is None else damped.beside
 
     def fresh() -> tuple[Curvature, Float[Array, " params"]]:
         curvature = Curvature(linear.transposed_times(linear.second(p)) / square, jnp.log(damping))
