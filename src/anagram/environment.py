@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 NOT_KEPT = "ANAGRAM_COMPILATION_CACHE"  # set to 'off', compiled programs are not kept on disk
+_CUBLAS = {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False}
 KEPT_FROM = 0.05  # seconds of compilation on; smaller programs are compiled as fast as they are read
 
 
@@ -63,9 +64,18 @@ def _processor() -> str:
     return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
+def step_compilation() -> dict[str, Any]:
+    """Options of the compiler for steps.
+
+    On a GPU the compiler would try every matrix product in many forms, which takes longer than all steps of most runs;
+    those of cuBLAS are as fast without being tried.
+    """
+    return _CUBLAS if has_accelerator() else {}
+
+
 def quick_compilation() -> dict[str, Any]:
     """Options of the compiler for programs that run a few times only: compiled in a third of the time, if slower."""
-    return {"xla_gpu_autotune_level": 0} if has_accelerator() else {"xla_backend_optimization_level": 0}
+    return _CUBLAS if has_accelerator() else {"xla_backend_optimization_level": 0}
 
 
 def has_accelerator() -> bool:

@@ -47,18 +47,24 @@ def accelerated(
     most: float,
     neighbours: float = NEIGHBOURS,
 ) -> Bent:
-    """The step p + a/2 if 2‖a‖ ≤ most·‖p‖, and p alone otherwise; `most` = 0 never bends."""
+    """The step p + a/2 if 2‖a‖ ≤ most·‖p‖, and p alone otherwise; `most` = 0 never bends.
+
+    It costs least where the step was solved for beside what is known of the curvature.
+    """
     p = damped.step.direction
     if most <= 0:
         return Bent(p, jnp.asarray(0.0), known)
     square = jnp.maximum(p @ p, 1e-300)
 
-    def fresh() -> Curvature:
-        return Curvature(linear.transposed_times(linear.second(p)) / square, jnp.log(damping))
+    beside = damped.solve(known.pulled) if damped.beside is None else damped.beside
 
-    # Not ~(… <= …): a distance that is not finite asks for a fresh one.
+    def fresh() -> tuple[Curvature, Float[Array, " params"]]:
+        curvature = Curvature(linear.transposed_times(linear.second(p)) / square, jnp.log(damping))
+        return curvature, damped.solve(curvature.pulled)
+
+    # A distance that is not finite asks for a fresh one.
     near = jnp.abs(jnp.log(damping) - known.at) <= neighbours
-    curvature = jax.lax.cond(near, lambda: known, fresh)
-    a = -damped.solve(curvature.pulled) * square
+    curvature, solved = jax.lax.cond(near, lambda: (known, beside), fresh)
+    a = -solved * square
     bend = 2 * jnp.linalg.norm(a) / jnp.sqrt(square)
     return Bent(jnp.where(bend <= most, p + 0.5 * a, p), bend, curvature)

@@ -71,7 +71,7 @@ def advance(compound: ResidualMap, front: Front, batch: Batch, rule: StepRule) -
     longest = rule.growth * front.length
 
     def attempt(at: Float[Array, ""], known: Curvature) -> tuple[Trial, Curvature]:
-        damped = dampings.at(at)
+        damped = dampings.at(at, known.pulled if rule.acceleration > 0 else None)
         move, bend, curvature = accelerated(linear, damped, at, known, rule.acceleration)
         theta = front.theta + move
         after = compound.loss(theta, batch)

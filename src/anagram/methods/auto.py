@@ -82,7 +82,7 @@ class Auto(Method):
         restarts: int = 0,
         growth: float = 3.0,
         acceleration: float = 0.75,
-        precision: float = 0.02,
+        precision: float = 0.01,
         squared_until: float = 1e-15,
         sketch: int = 50,
     ) -> None:
@@ -141,16 +141,19 @@ class Auto(Method):
         target = jnp.where(before.ending, self.end_ratio, self.ratio)
         rule = StepRule(target, sketching, self.growth, self.acceleration, self.precision, self.squared_until)
         front, info = advance(compound, before.front, batch, rule)
-        walk, stuck = self._walked(state, front, info)
+        walk, stuck, anew = self._walked(state, front, info)
         sketched, count = self._sketched(state, front, info)
         after = _best(state._replace(walk=walk), front)
         if self.sketch:
+            anew = jnp.where(sketching, count < 0, anew)
             after = after._replace(
                 walk=walking.select(sketching, sketched, walk), sketched=jnp.where(sketching, count, state.sketched)
             )
         # A sketch that ends early or fails has still the way from the origin before it.
         return after, info | {
             "stage": jnp.where(sketching, 0, jnp.where(before.ending, 2, 1)),
+            "sketch": sketching,
+            "anew": anew,
             "stuck": ~sketching & stuck,
             "failed": ~sketching & info["failed"],
         }
@@ -167,8 +170,13 @@ class Auto(Method):
         begun = walking.select(done, begun._replace(front=goes_on), begun)
         return walking.select(over, begun, walk), jnp.where(over, -1, state.sketched + 1)
 
-    def _walked(self, state: AutoState, front: Front, info: dict[str, Array]) -> tuple[Walk, Bool[Array, ""]]:
-        """The walk after a step at the edge, or of an end that is being tried; and whether it can go no further."""
+    def _walked(
+        self, state: AutoState, front: Front, info: dict[str, Array]
+    ) -> tuple[Walk, Bool[Array, ""], Bool[Array, ""]]:
+        """The walk after a step at the edge, or of an end that is being tried.
+
+        With it comes whether it can go no further, and whether it starts anew from somewhere else.
+        """
         before: Walk = state.walk
         walk = walking.advanced(before, front, info["damping"], self.end_at * state.first_loss)
         crawls = before.ending & (info["stuck"] | (walk.progress < CRAWL))
@@ -182,7 +190,8 @@ class Auto(Method):
             wanted &= (walk.restarted < self.restarts) & jnp.any(walk.origin != 0)
             after = walking.select(wanted, walking.anew(walk, self._end_below(state.first_loss)), after)
             stuck &= ~wanted
-        return after, stuck
+            given_up |= wanted
+        return after, stuck, given_up
 
     def _end_below(self, first_loss: Float[Array, ""]) -> Float[Array, ""]:
         return jnp.maximum(SOLVED_ROUGHLY, self.end_at) * first_loss

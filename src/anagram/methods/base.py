@@ -23,7 +23,9 @@ class Method(eqx.Module):
     """An optimiser of the parameters θ of a compound model.
 
     `step` must be traceable. Failures are values: a step that is not finite leaves the state as it was and
-    sets ``info["failed"]``; a state that can never change again sets ``info["stuck"]``.
+    sets ``info["failed"]``; a state that can never change again sets ``info["stuck"]``. A method with stages says
+    ``info["anew"]`` when the next step starts from somewhere else, and ``info["sketch"]`` while its steps are to be
+    thrown away.
     """
 
     @property

@@ -19,11 +19,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-HOPELESS = 0.5  # scores are bounded by this, so that one hopeless trial does not spoil the interpolation
-FIRST_SLOPE = 0.3  # of the score in log λ, before anything is known
-SLOPES = (0.03, 3.0)  # what a slope is believed to be
+HOPELESS = 5.0  # scores are bounded by this, so that one hopeless trial does not spoil the interpolation
+KEPT_ALL = 0.01  # 1 − ρ is taken to be so large at least; a ratio may well be larger than one
+FIRST_SLOPE = 1.0  # of the score in log λ, before anything is known
+SLOPES = (0.05, 10.0)  # what a slope is believed to be
 STRIDE = 0.7  # in log λ, away from a trial whose score is out of bounds; doubled each time
 OVERSHOOT = 1.25  # times the distance that the slope predicts, so that the edge is passed
+PATIENCE = 3.0  # how much farther at least the next trial is, each time the edge was not passed
 INSIDE = 0.1  # of a bracket at least, from either end, is the distance of the next trial
 
 
@@ -95,15 +97,18 @@ def find_edge(
     infinite, zero = jnp.asarray(jnp.inf), jnp.zeros(())
 
     def score(trial: Trial) -> Float[Array, ""]:
-        """Positive if acceptable."""
-        margin = jnp.minimum(trial.ratio - target, jnp.log(longest / trial.length))
+        """Positive if acceptable. What a step fails to keep, 1 − ρ, and its length are about powers of λ."""
+        kept = jnp.log((1 - target) / jnp.maximum(1 - trial.ratio, KEPT_ALL))
+        margin = jnp.minimum(kept, jnp.log(longest / trial.length))
         return jnp.where(jnp.isfinite(margin), jnp.clip(margin, -HOPELESS, HOPELESS), -HOPELESS)
 
     def outward(b: _Bracket) -> Float[Array, ""]:
         """From the only trials there are, past where the edge should be."""
         down = jnp.isfinite(b.good)
         value = jnp.abs(jnp.where(down, b.good_score, b.bad_score))
-        predicted = jnp.clip(OVERSHOOT * value / b.slope + precision, precision, 2 * b.stride)
+        # Where the slope predicts too little again and again, the distance grows all the same.
+        least = precision * PATIENCE ** (b.trials - 1.0)
+        predicted = jnp.clip(OVERSHOOT * value / b.slope + precision, least, 2 * b.stride)
         distance = jnp.where(value < HOPELESS, predicted, b.stride)
         return jnp.where(down, b.good - distance, b.bad + distance)
 

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from anagram.compound import Gram
+from anagram.environment import has_accelerator
 
 
 class Step(NamedTuple):
@@ -27,10 +28,14 @@ class Step(NamedTuple):
 
 
 class Damped(NamedTuple):
-    """What is known once the damping λ is chosen: the step, and (JᵀJ + λI)⁻¹ for vectors of the row space of J."""
+    """What is known once the damping λ is chosen: the step, and (JᵀJ + λI)⁻¹ for vectors of the row space of J.
+
+    `beside` is that of the vector that was given together with the damping, if one was: both are solved for at once.
+    """
 
     step: Step
     solve: Callable[[Float[Array, " params"]], Float[Array, " params"]]
+    beside: Float[Array, " params"] | None = None
 
 
 class Dampings(eqx.Module):
@@ -57,9 +62,11 @@ class Normal(Dampings):
     def at(self, damping: Float[Array, ""] | float) -> Damped:
         size = self.gram.gradient.size
         factor = _factor(self.gram.matrix + damping * jnp.eye(size))
-        direction = -_solved(factor, self.gram.gradient)
+        direction = -_solved(factor, self.gram.gradient[:, None])[:, 0]
         predicted = damping * direction @ direction - self.gram.gradient @ direction
-        return Damped(Step(direction, jnp.asarray(size), predicted), lambda vector: _solved(factor, vector))
+        return Damped(
+            Step(direction, jnp.asarray(size), predicted), lambda vector: _solved(factor, vector[:, None])[:, 0]
+        )
 
 
 class Balanced(Dampings):
@@ -82,11 +89,12 @@ class Balanced(Dampings):
     basis: Float[Array, "size size"]
     rows: Float[Array, "size params"] | None = None
 
-    def at(self, damping: Float[Array, ""] | float) -> Damped:
-        size = self.scale.size
+    def at(self, damping: Float[Array, ""] | float, vector: Float[Array, " params"] | None = None) -> Damped:
+        """Fix the damping λ, and solve for a vector beside the step if one is given."""
         factor = _factor(self.core + jnp.diag(damping / self.scale**2))
-        y = _solved(factor, self.source)
-        rank = jnp.asarray(size)
+        columns = [self.source] if vector is None else [self.source, self._inner(vector)]
+        solved = _solved(factor, jnp.stack(columns, axis=1))
+        y = solved[:, 0]
         if self.rows is None:
             direction = -self.basis @ (y / self.scale)
             gain = self.source @ y
@@ -95,13 +103,23 @@ class Balanced(Dampings):
             gain = (self.scale**2 * self.source) @ (self.core @ y)
 
         def solve(vector: Float[Array, " params"]) -> Float[Array, " params"]:
-            if self.rows is None:
-                inner = (vector @ self.basis) / self.scale
-                return self.basis @ (_solved(factor, inner) / self.scale)
-            # Woodbury: (JᵀJ + λI)⁻¹ = (I − Jᵀ(JJᵀ + λI)⁻¹J)/λ.
-            return (vector - self.rows.T @ _solved(factor, self.rows @ vector)) / damping
+            return self._outer(_solved(factor, self._inner(vector)[:, None])[:, 0], vector, damping)
 
-        return Damped(Step(direction, rank, gain + damping * direction @ direction), solve)
+        step = Step(direction, jnp.asarray(self.scale.size), gain + damping * direction @ direction)
+        return Damped(step, solve, None if vector is None else self._outer(solved[:, 1], vector, damping))
+
+    def _inner(self, vector: Float[Array, " params"]) -> Float[Array, " size"]:
+        """A vector as the right-hand side of (C + λD⁻²)."""
+        return (vector @ self.basis) / self.scale if self.rows is None else self.rows @ vector
+
+    def _outer(
+        self, solved: Float[Array, " size"], vector: Float[Array, " params"], damping: Float[Array, ""] | float
+    ) -> Float[Array, " params"]:
+        """(JᵀJ + λI)⁻¹ of a vector, from what (C + λD⁻²)⁻¹ made of it inside."""
+        if self.rows is None:
+            return self.basis @ (solved / self.scale)
+        # Woodbury: (JᵀJ + λI)⁻¹ = (I − Jᵀ(JJᵀ + λI)⁻¹J)/λ.
+        return (vector - self.rows.T @ solved) / damping
 
 
 def _factor(matrix: Float[Array, "size size"]) -> Float[Array, "size size"]:
@@ -109,10 +127,12 @@ def _factor(matrix: Float[Array, "size size"]) -> Float[Array, "size size"]:
     return jax.lax.linalg.cholesky(matrix, symmetrize_input=False)
 
 
-def _solved(factor: Float[Array, "size size"], vector: Float[Array, " size"]) -> Float[Array, " size"]:
-    """(LLᵀ)⁻¹ of a vector."""
-    half = jax.lax.linalg.triangular_solve(factor, vector[:, None], left_side=True, lower=True)
-    return jax.lax.linalg.triangular_solve(factor, half, left_side=True, lower=True, transpose_a=True)[:, 0]
+def _solved(factor: Float[Array, "size size"], columns: Float[Array, "size columns"]) -> Float[Array, "size columns"]:
+    """(LLᵀ)⁻¹ of some columns; an accelerator is faster with one after the other."""
+    if has_accelerator() and columns.shape[1] > 1:
+        return jnp.concatenate([_solved(factor, columns[:, k, None]) for k in range(columns.shape[1])], axis=1)
+    half = jax.lax.linalg.triangular_solve(factor, columns, left_side=True, lower=True)
+    return jax.lax.linalg.triangular_solve(factor, half, left_side=True, lower=True, transpose_a=True)
 
 
 def balanced(gram: Gram, basis: Float[Array, "params params"]) -> Balanced:
@@ -146,11 +166,12 @@ class DualNormal(Dampings):
     def at(self, damping: Float[Array, ""] | float) -> Damped:
         size = self.residual.size
         factor = _factor(self.kernel + damping * jnp.eye(size))
-        direction = -self.features.T @ _solved(factor, self.residual)
+        direction = -self.features.T @ _solved(factor, self.residual[:, None])[:, 0]
         predicted = damping * direction @ direction - self.residual @ (self.features @ direction)
 
         def solve(vector: Float[Array, " params"]) -> Float[Array, " params"]:
             # Woodbury: (JᵀJ + λI)⁻¹ = (I − Jᵀ(JJᵀ + λI)⁻¹J)/λ.
-            return (vector - self.features.T @ _solved(factor, self.features @ vector)) / damping
+            inner = _solved(factor, (self.features @ vector)[:, None])[:, 0]
+            return (vector - self.features.T @ inner) / damping
 
         return Damped(Step(direction, jnp.asarray(size), predicted), solve)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -33,22 +33,8 @@ PointFunction = Callable[[Array], Inexact[Array, ""]]
 
 def evaluate(roots: Sequence[Node], x: Any) -> list[Any]:
     """The values of expressions at one point, given as the vector of its coordinates."""
-    roots = with_sums(roots)
-    values: dict[int, Any] = {}
-    nodes = list(postorder(roots))
-    leaves = [node for node in nodes if isinstance(node, Leaf | LeafSum)]
-    for node in nodes:
-        if isinstance(node, Number):
-            values[id(node)] = node.value
-        elif isinstance(node, Coordinate):
-            values[id(node)] = x[node.axis]
-        elif isinstance(node, Elsewhere):
-            values[id(node)] = evaluate([node.inner], node.point)[0]
-    _read(leaves, x, values)
-    for node in nodes:
-        if isinstance(node, Apply):
-            values[id(node)] = node.function(*(values[id(operand)] for operand in node.operands))
-    return [jnp.asarray(values[id(root)]) for root in roots]
+    values = _values(with_sums(roots), x, lambda function, operands: function(*operands))
+    return [jnp.asarray(value) for value in values]
 
 
 def evaluate_many(roots: Sequence[Node], x: np.ndarray) -> list[np.ndarray]:
@@ -56,22 +42,40 @@ def evaluate_many(roots: Sequence[Node], x: np.ndarray) -> list[np.ndarray]:
 
     Sources must give arrays for a point whose coordinates are arrays; functions of which nothing is known are mapped.
     """
-    columns, values = list(np.asarray(x, dtype=float).T), {}
-    nodes = list(postorder(roots))
+    columns = list(np.asarray(x, dtype=float).T)
     with np.errstate(all="ignore"):
-        for node in nodes:
-            if isinstance(node, Number):
-                values[id(node)] = node.value
-            elif isinstance(node, Coordinate):
-                values[id(node)] = columns[node.axis]
-            elif isinstance(node, Elsewhere):
-                values[id(node)] = evaluate_many([node.inner], np.asarray(node.point)[None])[0][0]
-        _read([node for node in nodes if isinstance(node, Leaf)], columns, values)
-        for node in nodes:
-            if isinstance(node, Apply):
-                operands = [values[id(operand)] for operand in node.operands]
-                values[id(node)] = _apply_many(node.function, operands, len(x))
-    return [np.broadcast_to(np.asarray(values[id(root)]), (len(x),)) for root in roots]
+        values = _values(roots, columns, lambda function, operands: _apply_many(function, operands, len(x)))
+    return [np.broadcast_to(np.asarray(value), (len(x),)) for value in values]
+
+
+def _values(roots: Sequence[Node], x: Any, apply: Callable[[Callable[..., Any], list[Any]], Any]) -> list[Any]:
+    """Evaluate leaves first, then what is made of them; `x` has a coordinate, or an array of them, for each axis."""
+    nodes, values = list(postorder(roots)), {}
+    for node in nodes:
+        if isinstance(node, Number):
+            values[id(node)] = node.value
+        elif isinstance(node, Coordinate):
+            values[id(node)] = x[node.axis]
+        elif isinstance(node, Elsewhere):
+            many = isinstance(x, list)
+            there = (
+                evaluate_many([node.inner], np.asarray(node.point)[None])
+                if many
+                else evaluate([node.inner], node.point)
+            )
+            values[id(node)] = there[0][0] if many else there[0]
+    _read([node for node in nodes if isinstance(node, Leaf | LeafSum)], x, values)
+    for node in nodes:
+        if isinstance(node, Apply):
+            values[id(node)] = apply(node.function, [values[id(operand)] for operand in node.operands])
+    return [values[id(root)] for root in roots]
+
+
+def _elsewhere(node: Elsewhere, *, many: bool) -> Any:
+    """The value at a point of its own, the same for one point and for many."""
+    if many:
+        return evaluate_many([node.inner], np.asarray(node.point)[None])[0][0]
+    return evaluate([node.inner], node.point)[0]
 
 
 _ELEMENTWISE = (operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.neg)
@@ -194,21 +198,31 @@ def _adds(node: Node) -> bool:
 _UNIT = Number(1.0)
 
 
-def _terms(root: Node, parents: dict[int, list[Node]], is_root: set[int]) -> list[tuple[Leaf, Node]]:
-    """The leaves that a sum is made of, each with its coefficient: a number, a coordinate, or ±1."""
-    found: list[tuple[Leaf, Node]] = []
+def _summands(root: Node, *, into: Callable[[Node], bool] = lambda _: True) -> Iterator[tuple[Node, bool]]:
+    """What a sum is made of, each with whether it is subtracted; sums inside are entered where `into` allows it."""
     stack: list[tuple[Node, bool]] = [(root, False)]
     while stack:
         node, negative = stack.pop()
-        if node is not root and (len(parents[id(node)]) > 1 or id(node) in is_root):
-            continue  # it is read elsewhere too
-        if _adds(node):
-            assert isinstance(node, Apply)
+        if isinstance(node, Apply) and _adds(node) and (node is root or into(node)):
             signs = (negative, negative != (node.function is operator.sub))
             if node.function is operator.neg:
                 signs = (not negative,)
             stack.extend(zip(node.operands, signs, strict=True))
-        elif isinstance(node, Leaf):
+        else:
+            yield node, negative
+
+
+def _terms(root: Node, parents: dict[int, list[Node]], is_root: set[int]) -> list[tuple[Leaf, Node]]:
+    """The leaves that a sum is made of, each with its coefficient: a number, a coordinate, or ±1."""
+
+    def is_own(node: Node) -> bool:
+        return len(parents[id(node)]) == 1 and id(node) not in is_root  # otherwise it is read elsewhere too
+
+    found: list[tuple[Leaf, Node]] = []
+    for node, negative in _summands(root, into=is_own):
+        if not is_own(node):
+            continue
+        if isinstance(node, Leaf):
             found.append((node, _signed(_UNIT, negative)))
         elif isinstance(node, Apply) and node.function is operator.mul:
             left, right = node.operands
@@ -231,21 +245,10 @@ def _signed(node: Node, negative: bool) -> Node:
 
 def _without(root: Node, gone: set[int], combined: Node) -> Node:
     """The sum without some of its terms, plus another one."""
-    kept: list[tuple[Node, bool]] = []
-    stack: list[tuple[Node, bool]] = [(root, False)]
-    while stack:
-        node, negative = stack.pop()
-        if _adds(node):
-            assert isinstance(node, Apply)
-            signs = (negative, negative != (node.function is operator.sub))
-            if node.function is operator.neg:
-                signs = (not negative,)
-            stack.extend(zip(node.operands, signs, strict=True))
-        elif id(node) not in gone and not any(id(operand) in gone for operand in node.operands):
-            kept.append((node, negative))
     total = combined
-    for node, negative in reversed(kept):
-        total = Apply(operator.sub if negative else operator.add, (total, node))
+    for node, negative in reversed(list(_summands(root))):
+        if id(node) not in gone and not any(id(operand) in gone for operand in node.operands):
+            total = Apply(operator.sub if negative else operator.add, (total, node))
     return total
 
 

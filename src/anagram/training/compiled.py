@@ -15,6 +15,7 @@ from anagram.compound import Compound
 from anagram.compound.batch import Batch
 from anagram.compound.judge import Judge
 from anagram.compound.reuse import quick_jit, reuse, shapes_text
+from anagram.environment import step_compilation
 from anagram.methods import Method
 from anagram.training.blocks import run_block
 from anagram.training.moving import MovingPoints
@@ -105,15 +106,16 @@ def _compile(
     beginning = quick_jit(begin).lower(numbers, theta, batch)
     state = beginning.out_info
     looks = [
-        jax.jit(look(points)).lower(numbers, theta, seen).compile() if points.has_view else None
+        quick_jit(look(points)).lower(numbers, theta, seen).compile() if points.has_view else None
         for points, seen in zip(moving, probes, strict=True)
     ]
+    step = functools.partial(jax.jit, compiler_options=step_compilation())
     return Compiled(
         begin=beginning.compile(),
-        block=jax.jit(block).lower(numbers, state, batch, count, fresh, count).compile(),
-        measure=jax.jit(judge.measure).lower(numbers, theta, *judge.data).compile(),
+        block=step(block).lower(numbers, state, batch, count, fresh, count).compile(),
+        measure=step(judge.measure).lower(numbers, theta, *judge.data).compile(),
         # Where no points move it is seldom needed, and compiled when it is.
-        moved=jax.jit(moved).lower(numbers, state, batch).compile() if moving else quick_jit(moved),
+        moved=step(moved).lower(numbers, state, batch).compile() if moving else quick_jit(moved),
         looks=tuple(looks),
     )
 

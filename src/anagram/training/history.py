@@ -26,19 +26,16 @@ class History:
             self.steps[key] = np.asarray(values) if before is None else np.concatenate([before, np.asarray(values)])
 
     def note_stages(self) -> None:
-        """A method whose sketch is over, or whose end led nowhere, starts anew: its losses cannot be compared."""
-        stages = self.steps.get("stage")
-        if stages is None:
-            return
-        changes = np.flatnonzero(np.diff(stages == 0) | (np.diff(stages) < 0))
-        if len(changes):
-            self.moved_at = max(self.moved_at, int(changes[-1]) + 1)
+        """A method may say that after a step it starts anew: then losses before and after it cannot be compared."""
+        anew = np.flatnonzero(self.steps.get("anew", np.zeros(0)))
+        if len(anew):
+            self.moved_at = max(self.moved_at, int(anew[-1]) + 1)
 
     @property
     def sketching(self) -> bool:
-        """Whether the last step belongs to a sketch, which is thrown away."""
-        stages = self.steps.get("stage")
-        return stages is not None and stages[-1] == 0
+        """Whether the method says that the last step belongs to a sketch, which is thrown away."""
+        sketches = self.steps.get("sketch")
+        return sketches is not None and bool(sketches[-1])
 
     def column(self, key: str) -> np.ndarray:
         """One quantity of the block records, NaN where it is unknown."""
