@@ -31,38 +31,49 @@ def _search(ratio_of, length_of, o):
 
 
 TARGET = 0.075
-SLOPE = TARGET * (1 - TARGET)  # of `saturating` in log λ, at the edge
+SLOPE = 0.6
+
+
+def power_law(damping, edge):
+    """What is not kept, 1 − ρ, falls like a power of λ; ρ crosses ρ* exactly at λ = edge."""
+    return 1 - (1 - TARGET) * (edge / damping) ** SLOPE
 
 
 def saturating(damping, edge):
-    """ρ(λ) = λ/(λ + c) that crosses ρ* exactly at λ = edge."""
+    """ρ(λ) = λ/(λ + c) that crosses ρ* exactly at λ = edge; far below it is flat."""
     return damping / (damping + edge * (1 - TARGET) / TARGET)
 
 
+@pytest.mark.parametrize("ratio_of", [power_law, saturating])
 @pytest.mark.parametrize("start", [1e-6, 1e-2, 1.0, 1e3])
 @pytest.mark.parametrize("edge", [1e-4, 0.3, 20.0])
-def test_the_edge_is_found_from_anywhere(start, edge):
+def test_the_edge_is_found_from_anywhere(start, edge, ratio_of):
     """As a walk does it, before it is stuck: each search begins where the last one ended, with the slope it found."""
     damping, slope, ends = start, FIRST_SLOPE, []
     for _ in range(STUCK_AFTER):
-        found = search(saturating, damping, TARGET, edge=edge, slope=slope)
+        found = search(ratio_of, damping, TARGET, edge=edge, slope=slope)
         damping, slope = float(found.damping), float(found.slope)
         ends.append(found)
-    assert all(e.found for e in ends[4:])
+    assert all(e.found for e in ends[1:])
     for end in ends:
-        # It never ends farther from the edge than it began, but for what the first slope may be wrong by.
-        assert abs(np.log(end.damping / edge)) <= max(abs(np.log(start / edge)), 0.05 * FIRST_SLOPE / SLOPE)
         if end.found:
-            assert_within(end, edge, 0.05)
+            # Where trials run out the best of them counts.
+            if end.trials < 14:
+                assert_within(end, edge, 0.05)
             assert_close(end.trial.theta[0], end.damping)
+    assert_within(ends[-1], edge, 0.05)
+
+
+def score_of(found):
+    return float(np.log((1 - TARGET) / (1 - found.trial.ratio)))
 
 
 def assert_within(found, edge, precision):
     """On the good side of the edge: as close as asked for in log λ, or in the score if its slope was not measured."""
     assert float(found.trial.ratio) >= TARGET
-    distance, score = float(np.log(found.damping / edge)), float(found.trial.ratio) - TARGET
+    distance = float(np.log(found.damping / edge))
     assert distance >= 0
-    assert distance <= precision or score <= precision * float(found.slope)
+    assert distance <= precision or score_of(found) <= precision * float(found.slope)
 
 
 @pytest.mark.parametrize("precision", [0.02, 0.05, 0.2])
@@ -71,17 +82,18 @@ def test_few_trials_suffice_near_the_edge(slope, precision):
     """From one step to the next the edge moves little."""
     trials = []
     for away in (-0.3, -0.1, 0.1, 0.3):
-        found = search(saturating, np.exp(away), TARGET, precision=precision, slope=slope)
+        found = search(power_law, np.exp(away), TARGET, precision=precision, slope=slope)
         trials.append(int(found.trials))
         assert_within(found, 1.0, precision)
         if slope == SLOPE:
             assert np.log(found.damping) <= precision
-            assert_close(found.slope, SLOPE, 0.2)
-    assert np.mean(trials) <= (3.5 if slope == SLOPE else 4.5)
+            assert_close(found.slope, SLOPE, 1e-6)
+    assert np.mean(trials) <= 3.5
+    assert max(trials) <= 4
 
 
 def test_at_the_edge_one_trial_is_enough():
-    found = search(saturating, 0.3 * 1.01, TARGET, edge=0.3, slope=SLOPE)
+    found = search(power_law, 0.3 * 1.01, TARGET, edge=0.3, slope=SLOPE)
     assert int(found.trials) == 1
     assert_close(found.damping, 0.3 * 1.01)
 
@@ -91,26 +103,26 @@ def test_the_slope_that_is_remembered_saves_trials():
 
     def trials(slope):
         aways = np.linspace(-1, 1, 21)
-        return [int(search(saturating, np.exp(a), TARGET, slope=slope, precision=0.02).trials) for a in aways]
+        return [int(search(power_law, np.exp(a), TARGET, slope=slope, precision=0.02).trials) for a in aways]
 
     known = trials(SLOPE)
-    assert np.mean(known) < min(np.mean(trials(SLOPES[1])), np.mean(trials(SLOPES[0])) + 0.5)
-    assert max(known) <= 6
+    assert np.mean(known) < min(np.mean(trials(SLOPES[0])), np.mean(trials(SLOPES[1])))
+    assert max(known) <= 4
 
 
 def test_a_slope_is_measured_between_the_ends_and_believed_within_bounds():
-    found = search(saturating, 0.3, TARGET, slope=0.2, precision=0.01)
-    assert_close(found.slope, SLOPE, 0.1)
-    step = lambda d, _: jnp.where(d >= 1.0, 0.2, 0.0)
+    found = search(power_law, 0.7, TARGET, slope=2 * SLOPE, precision=0.01)
+    assert_close(found.slope, SLOPE, 1e-6)
+    step = lambda d, _: jnp.where(d >= 1.0, 0.4, 0.0)
     assert_close(search(step, 1.3, 0.1, precision=1e-3).slope, SLOPES[1])
     # Scores out of bounds say nothing about a slope: the old one is kept.
-    cliff = search(lambda d, _: jnp.where(d >= 1.0, 2.0, -2.0), 1.3, 0.1, slope=0.7)
+    cliff = search(lambda d, _: jnp.where(d >= 1.0, 1.0, -jnp.inf), 1.3, 0.1, slope=0.7)
     assert_close(cliff.slope, 0.7)
     assert_close(cliff.damping, 1.0, 0.06)
 
 
 def test_what_is_remembered_goes_from_trial_to_trial():
-    found = search(saturating, 100.0, TARGET)
+    found = search(power_law, 100.0, TARGET)
     # The best trial comes with what it was handed.
     assert 0 < float(found.trial.bend) < int(found.trials)
 
@@ -132,6 +144,6 @@ def test_hopeless_and_unbounded_searches_end():
 
 @pytest.mark.parametrize("most", [1, 3])
 def test_no_more_trials_than_allowed(most):
-    found = search(saturating, 1e3, TARGET, edge=1e-4, most=most)
+    found = search(power_law, 1e3, TARGET, edge=1e-4, most=most)
     assert int(found.trials) == most
     assert bool(found.found)  # the best so far: any damping above the edge keeps its promise
