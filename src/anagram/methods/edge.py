@@ -26,6 +26,7 @@ SLOPES = (0.05, 10.0)  # what a slope is believed to be
 STRIDE = 0.7  # in log λ, away from a trial whose score is out of bounds; doubled each time
 OVERSHOOT = 1.25  # times the distance that the slope predicts, so that the edge is passed
 PATIENCE = 3.0  # how much farther at least the next trial is, each time the edge was not passed
+CLOSE = 0.1  # in log λ: a trial farther from the edge is not called close to it, however rough the search is
 INSIDE = 0.1  # of a bracket at least, from either end, is the distance of the next trial
 
 
@@ -143,7 +144,7 @@ def find_edge(
             slope=slope,
             stride=b.stride * 2,
             last_good=good,
-            close=jnp.where(good, value <= precision * slope, b.close),
+            close=jnp.where(good, value <= jnp.minimum(precision, CLOSE) * slope, b.close),
             best=jax.tree.map(lambda new, old: jnp.where(good, new, old), trial, b.best),
             memory=memory,
             trials=b.trials + 1,
