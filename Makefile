@@ -29,7 +29,7 @@ format: $(VENV)/.dev  ## format the code and mend what lint can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.run  ## cost of a step against a plain transcription of the algorithm
+bench: $(VENV)/.run  ## what a step costs, and what a user waits for
 	$(BIN)/python bench/step_cost.py
 
 clean:  ## remove the environment and caches
