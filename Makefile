@@ -6,16 +6,26 @@ PROBLEM ?= laplace-2d
 ARGS    ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help solve test check browser format bench clean
+.PHONY: help solve test test-long check browser format bench clean
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 10
 
 solve: $(VENV)/.run  ## solve a problem: make solve PROBLEM=heat ARGS="--seed 1"
 	@$(BIN)/anagram solve $(PROBLEM) $(ARGS)
 
+# What rounding may upset is tested a second time as on an old processor, which rounds otherwise.
+OLD_PROCESSOR := XLA_FLAGS="--xla_cpu_max_isa=SSE4_2" OPENBLAS_CORETYPE=Prescott ANAGRAM_CACHE=$(or $(TMPDIR),/tmp)/anagram-tests-old-$(shell id -u)
+
 test: check browser  ## formatting, lint, types and all tests
 	$(BIN)/pytest
+ifeq ($(shell uname -m),x86_64)
+	$(OLD_PROCESSOR) $(BIN)/pytest -m rounding
+endif
+
+test-long: check browser  ## all tests, with twenty times as many damaged files, and all of them as on an old processor
+	ANAGRAM_FUZZ=20 $(BIN)/pytest
+	$(OLD_PROCESSOR) $(BIN)/pytest
 
 check: $(VENV)/.dev  ## formatting, lint and types
 	$(BIN)/ruff format --check .

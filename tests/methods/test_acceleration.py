@@ -58,7 +58,7 @@ def test_it_is_left_out_where_it_is_large(case, most):
 
 
 def test_neighbouring_dampings_share_the_second_derivative(case):
-    """It is quadratic in the step: known for one damping it is scaled for its neighbours, and found anew farther off."""
+    """It is quadratic in the step: what is known of one damping is scaled for its neighbours, and found anew beyond."""
     with_limit, dense, features = case
     marked = lambda at: Curvature(jnp.ones(features.shape[1]), jnp.asarray(at))
     p = dense(DAMPING)[0]

@@ -185,7 +185,7 @@ def test_an_end_that_leads_nowhere_goes_back_to_its_camp(early_ends):
 def test_with_a_restart_in_hand_the_walk_begins_anew(early_ends):
     problem = ag.catalogue.problem("laplace-2d", paper=True)
     first, step, loss, _ = stepping(Auto(sketch=0, restarts=1), problem.setting.points, problem, ag.MLP(16))
-    states, begins = until_given_up(first, step)
+    states, _ = until_given_up(first, step)
     back = states[-1]
     assert int(back.walk.restarted) == 1
     assert_close(back.walk.front.theta, walk.STRETCH * first.theta)

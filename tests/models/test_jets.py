@@ -213,7 +213,7 @@ def test_every_unknown_gets_its_own_derivatives(kind):
         assert_close(found, expected, 1e-11)
 
 
-# -- operators: residual, features and second derivatives ---------------------------------------------------------------
+# -- operators: residual, features and second derivatives -----------------------------------------------------
 PLANE = ag.Box(x=(0, 1), y=(0, 1))
 FIVE = ag.Box(**{f"x{k}": (0, 1) for k in range(5)})
 FLOW = ag.Box(t=(0, 1), x=(0, 1), y=(0, 1))
@@ -282,9 +282,7 @@ class Slow(ag.ParametricModel):
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_residual_features_and_second_derivatives_of_operators(name):
     problem = PROBLEMS[name]
-    fast, slow = (
-        ag.Compound(problem, kind(problem.sought, ag.MLP(4, 3), 1)) for kind in (ag.ParametricModel, Slow)
-    )
+    fast, slow = (ag.Compound(problem, kind(problem.sought, ag.MLP(4, 3), 1)) for kind in (ag.ParametricModel, Slow))
     batch = ag.sample(problem, ag.Uniform(3), seed=4)
     theta = fast.model.theta + 0.2 * jnp.cos(jnp.arange(fast.model.parameters))
     direction = jnp.sin(1.0 + jnp.arange(theta.size))

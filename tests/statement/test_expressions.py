@@ -188,7 +188,10 @@ def test_complex_fields():
         plain = lambda p, expression=expression: expression(plain_psi(p), plain_u(p))
         nodes = with_functions(field, *(field.d(*axes) for axes in orders))
         found, expected = jax.jit(
-            lambda p, nodes=nodes, plain=plain: (evaluate(nodes, p), [plain(p), *(nested_jvp(plain, o)(p) for o in orders)])
+            lambda p, nodes=nodes, plain=plain: (
+                evaluate(nodes, p),
+                [plain(p), *(nested_jvp(plain, o)(p) for o in orders)],
+            )
         )(POINT)
         assert_close(jnp.stack(found), jnp.stack(expected), 1e-11)
 
@@ -267,7 +270,10 @@ def test_numbers_of_a_whole_problem():
     numbers = ag.Compound(other, model).numbers
     batch = ag.sample(one, ag.Grid(3))
     found, expected = jax.jit(
-        lambda t: (ag.Compound(one, model).with_numbers(numbers).residual(t, batch), ag.Compound(other, model).residual(t, batch))
+        lambda t: (
+            ag.Compound(one, model).with_numbers(numbers).residual(t, batch),
+            ag.Compound(other, model).residual(t, batch),
+        )
     )(model.theta)
     assert_close(found, expected)
     assert not np.allclose(found, jax.jit(ag.Compound(one, model).residual)(model.theta, batch))
