@@ -23,9 +23,10 @@ ifeq ($(shell uname -m),x86_64)
 	$(OLD_PROCESSOR) $(BIN)/pytest -m rounding
 endif
 
-test-long: check browser  ## all tests, with twenty times as many damaged files, and all of them as on an old processor
+test-long: check browser  ## all tests with twenty times as many damaged files, as on an old processor, and as users compile
 	ANAGRAM_FUZZ=20 $(BIN)/pytest
 	$(OLD_PROCESSOR) $(BIN)/pytest
+	ANAGRAM_TESTS_AS_USERS=1 $(BIN)/pytest
 
 check: $(VENV)/.dev  ## formatting, lint and types
 	$(BIN)/ruff format --check .

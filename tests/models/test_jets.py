@@ -13,8 +13,6 @@ from anagram.statement.evaluation import nested, with_sums
 from anagram.statement.expressions import LeafSum, Wanted, postorder
 from tolerances import ACCUMULATED, assert_close
 
-pytestmark = pytest.mark.rounding
-
 BOX = ag.Box(t=(0, 2), x=(-1, 1))
 CUBE = ag.Box(x=(0, 1), y=(-1, 1), z=(0, 2))
 KEY = jax.random.key(3)
