@@ -227,9 +227,9 @@ def test_early_stopping_and_the_best_parameters(tmp_path):
         ends=ag.Condition(lambda u: u, on=LINE.faces("x")),
     )
     options = {"points": ag.Grid(4), "progress": False}  # few points: soon they are all that is fitted
-    last = ag.solve(problem, ag.MLP(6), "anagram", steps=60, **options)
+    last = ag.solve(problem, ag.MLP(6), "anagram", steps=60, keep="last", **options)
     early = ag.solve(problem, ag.MLP(6), "anagram", steps=60, early_stopping=4, **options)
-    best = ag.solve(problem, ag.MLP(6), "anagram", steps=60, keep="best", **options)
+    best = ag.solve(problem, ag.MLP(6), "anagram", steps=60, **options)
     fresh = [b["validation_loss"] for b in last.history.blocks]
     assert best.validation_loss == min(fresh) == last.summary["best"]["validation_loss"] < last.validation_loss
     assert best.loss > last.loss
