@@ -12,6 +12,8 @@ from anagram.methods.acceleration import NEIGHBOURS, Curvature, accelerated, unk
 from oracles import damped_step
 from tolerances import ACCUMULATED, assert_close
 
+pytestmark = pytest.mark.rounding
+
 DAMPING = 0.1
 
 

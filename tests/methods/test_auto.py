@@ -9,6 +9,8 @@ from oracles import damped_step, predicted_reduction
 from problems import parabola
 from tolerances import assert_close
 
+pytestmark = pytest.mark.rounding
+
 
 def one_step(method, points=ag.Grid(10)):
     problem = ag.catalogue.problem("heat")
@@ -56,8 +58,12 @@ def test_the_loss_never_rises_and_rounding_is_reached():
     problem = ag.catalogue.problem("laplace-2d", paper=True)
     solution = ag.solve(problem, ag.MLP(32, scale=0), "auto", steps=400, progress=False)
     steps = solution.history.steps
-    for sketching in (True, False):
-        assert np.all(np.diff(steps["loss"][(steps["stage"] == 0) == sketching]) <= 0)
+    # Where a sketch is over, or an end is given up, the walk goes on from somewhere else.
+    stage = steps["stage"]
+    moved = np.flatnonzero(((stage[:-1] == 0) & (stage[1:] != 0)) | ((stage[:-1] == 2) & (stage[1:] == 1))) + 1
+    for stretch in np.split(steps["loss"], moved):
+        assert np.all(np.diff(stretch) <= 0)
+    assert len(moved) <= 4
     assert sorted(set(steps["stage"])) == [0, 1, 2]
     assert np.all(np.diff(solution.history.column("loss")) <= 0)
     assert solution.l2_error < 1e-10

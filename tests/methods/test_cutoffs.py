@@ -6,6 +6,8 @@ import pytest
 from anagram.methods.cutoffs import cutoff_keeping, elbow, unexplained
 from tolerances import ACCUMULATED, assert_close
 
+pytestmark = pytest.mark.rounding
+
 EPS = np.finfo(float).eps
 elbow_of = jax.jit(elbow)
 cutoff_of = jax.jit(cutoff_keeping)

@@ -9,6 +9,8 @@ from anagram.methods.advance import STUCK_AFTER
 from anagram.methods.edge import FIRST_SLOPE, SLOPES, Trial, find_edge
 from tolerances import assert_close
 
+pytestmark = pytest.mark.rounding
+
 
 def search(ratio_of, start, target, length_of=lambda damping, edge: 1.0, **options):
     """The edge of trials whose ratio and length are known functions of the damping and of a number `edge`.
