@@ -150,11 +150,10 @@ class Trainer:
                 pace = self.record["seconds_per_step"]
                 stop = self._tell(monitors)
                 reason = "interrupted" if interrupts.seen else self._reason(budget) or stop
-        solution = self.solution(reason, keep)
-        _warn_if_overfitted(self.history.blocks[0]["loss"], solution.summary)
+        _warn_if_overfitted(self.history.blocks[0]["loss"], self.record)
         if keep == "last":
             _warn_if_past_its_best(self.best, self.record)
-        return solution
+        return self.solution(reason, keep)
 
     @property
     def record(self) -> dict[str, Any]:
