@@ -19,9 +19,9 @@ os.environ["XLA_FLAGS"] = " ".join(
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", os.path.join(os.environ["ANAGRAM_CACHE"], "compiled-tests"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 
-import pytest  # noqa: E402
+import pytest
 
-import anagram as ag  # noqa: E402
+import anagram as ag
 
 
 @pytest.fixture(scope="session")
