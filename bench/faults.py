@@ -53,10 +53,8 @@ def options(setting: str) -> dict:
 def child(setting: str, folder: str) -> None:
     """One process of the run: its beginning, or its going on."""
     import anagram as ag
-    from anagram.keeping.cache import enable_compilation_cache
     from anagram.training import budget
 
-    enable_compilation_cache()
     budget.BLOCK_SECONDS = 0.02
     warnings.simplefilter("ignore")
 
