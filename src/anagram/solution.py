@@ -15,7 +15,7 @@ from anagram.keeping.solutions import read_solution, save
 from anagram.showing import export
 from anagram.statement.problem import Problem
 from anagram.tangent import TangentSpace
-from anagram.tangent.estimate import ErrorEstimate, estimate_error, warn_if_unreliable
+from anagram.tangent.estimate import ErrorEstimate, estimate_error, warn_if_unreliable, warn_of_doubt
 from anagram.training.reached import Reached
 
 
@@ -45,8 +45,33 @@ class Solution(Reached):
 
         See `estimate_error` for what it rests on.
         """
+        noted = self.summary.get("error_estimate")
+        if isinstance(noted, Mapping) and noted.get("value") is not None:
+            if not noted.get("reliable"):
+                warn_of_doubt(noted["value"], noted.get("reasons") or ())
+            return noted["value"]
         warn_if_unreliable(self._estimate)
         return self._estimate.value
+
+    @property
+    def relative_error_estimate(self) -> float | None:
+        """The estimated relative error, the largest among the unknowns and coefficients; None if it was not made."""
+        return self.summary.get("relative_error_estimate")
+
+    @property
+    def tol(self) -> float | None:
+        """The relative error that was aimed at; None if none was."""
+        return self.summary.get("tol")
+
+    @property
+    def reached(self) -> bool | None:
+        """Whether the estimated error is below the tolerance, and can be relied on; None if there was no tolerance."""
+        return self.summary.get("reached")
+
+    @property
+    def rungs(self) -> list[dict[str, Any]]:
+        """What was tried, network after network: size, points, estimate, seconds."""
+        return list(self.summary.get("rungs") or ())
 
     @property
     def error_field(self) -> Callable[..., Any]:

@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from anagram import catalogue
-from anagram.compound.batch import Points
+from anagram.climbing import Given, TrainedRungs, find
+from anagram.climbing.climb import STEPS
+from anagram.compound.batch import Points, checked_seed
 from anagram.errors import AnagramError, FileError, RunWarning, SettingError
 from anagram.keeping import checkpoint
 from anagram.keeping.runfolder import EVERY, RunFolder
 from anagram.keeping.runrecord import how_to_go_on, read_record, versions
 from anagram.keeping.snapshot import START, Snapshot, check_fingerprint, fingerprint, restore
+from anagram.keeping.solutions import save
 from anagram.methods import Method
 from anagram.solution import Solution
 from anagram.statement.problem import Problem
@@ -24,9 +27,12 @@ from anagram.training.case import Case, case_of
 from anagram.training.configuration import Configuration, configuration_from_json
 from anagram.training.defaults import complete
 from anagram.training.interrupts import Interrupts
+from anagram.training.rungs import Rung
 from anagram.training.setting import Setting
 from anagram.training.trainer import Monitor, Trainer
 from anagram.training.watch import SpectrumWatch
+
+TOLERANCE = 1e-6  # relative, where the size of the model is left to the program
 
 
 def solve(
@@ -60,7 +66,9 @@ def solve(
         steps: the largest number of steps.
         seconds: the largest training time. Steps and moves of points count; stating the problem, compiling, looking
             at the run, estimating errors and drawing do not (the command line shows all of them).
-        tol: stop when the root mean square residual on fresh points is this small.
+        tol: the relative error that is wanted, for every unknown and coefficient; 0 for as small as it gets. Networks
+            of growing size are tried until the estimated error is below it, and `solution.reached` says whether it is.
+            1e-6 if nothing is said of model, method and steps; otherwise the run goes on until these end it.
         seed: for the model's first parameters and for random points.
         start: a solution of the same model to go on from, in place of fresh parameters.
         patience: stop after this many steps without progress.
@@ -82,10 +90,22 @@ def solve(
             raise SettingError("give either model= or start=: a run that goes on has the model of its start")
         model = start.model.spec
     case = case_of(problem)
-    setting = _complete(case, model, method, points, steps, options, continued=start is not None)
-    budget = Budget(setting.steps or 0, seconds, tol, patience, early_stopping=early_stopping)
-    configuration = Configuration(setting, budget, seed, keep)
+    setting = _setting(case, model, method, points, steps, options, continued=start is not None)
+    climbs = start is None and (tol or chooses_size(setting))
+    if climbs:
+        limit = Budget(setting.steps or STEPS, seconds, TOLERANCE if tol is None else tol, patience)
+        configuration = Configuration(setting, limit, checked_seed(seed), keep, climbs=True)
+        setting.make_method()  # refused before anything is done
+    else:
+        setting = complete(setting, case.problem)
+        budget = Budget(setting.steps or 0, seconds, tol, patience, early_stopping=early_stopping)
+        configuration = Configuration(setting, budget, seed, keep)
     return begin(case, configuration, start, folder, checkpoint_every, monitors, overwrite=overwrite, progress=progress)
+
+
+def chooses_size(setting: Setting) -> bool:
+    """Whether the size of the model is left to the program: nothing is said of model, method or steps."""
+    return setting.model is None and setting.method == "auto" and setting.steps is None
 
 
 def begin(
@@ -100,6 +120,14 @@ def begin(
     progress: bool = True,
 ) -> Solution:
     """A run of a configuration from its beginning."""
+    if configuration.climbs:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(Interrupts())
+            kept = None
+            if folder is not None:
+                kept = RunFolder(folder, checkpoint_every, source=case.source, overwrite=overwrite)
+                stack.enter_context(kept)
+            return _climb(stack, case.problem, configuration, kept, monitors, progress=progress)
     with contextlib.ExitStack() as stack:
         stack.enter_context(Interrupts())  # compilation takes its time, and cannot be interrupted
         kept = None
@@ -138,7 +166,7 @@ def resume(
         problem: the problem; those of the catalogue are found by name.
         steps: the largest number of steps in all, in place of the old one; the same for `seconds` and `tol`.
         seconds: the largest training time in all.
-        tol: the root mean square residual on fresh points at which to stop.
+        tol: the relative error that is wanted.
         model: the module, if it is of your own; the same for `method` and `points`.
         method: the method object, if it is of your own.
         points: the rule for points, if it is of your own.
@@ -154,6 +182,13 @@ def resume(
     configuration = replace(configuration, budget=budget)
     case = case_of(problem or problem_of_record(path, record))
     warn_of_other_versions(record, f"the run in '{path}' goes on")
+    if configuration.climbs:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(Interrupts())
+            kept = stack.enter_context(RunFolder(path, checkpoint_every, source=case.source, go_on=True))
+            told = {**record["configuration"], "budget": budget.as_json()}
+            kept.takes_up(record, told)
+            return _climb(stack, case.problem, configuration, kept, monitors, progress=progress, goes_on=told)
     with contextlib.ExitStack() as stack:
         stack.enter_context(Interrupts())
         kept = stack.enter_context(RunFolder(path, checkpoint_every, source=case.source, go_on=True))
@@ -265,6 +300,48 @@ def _compiled(
     return _Run(trainer, configuration, monitors)
 
 
+def _climb(
+    stack: contextlib.ExitStack,
+    problem: Problem,
+    configuration: Configuration,
+    kept: RunFolder | None,
+    monitors: Sequence[Monitor],
+    *,
+    progress: bool,
+    goes_on: Mapping[str, Any] | None = None,
+) -> Solution:
+    """A climb to a tolerance, from its beginning or from the rungs and the checkpoint in its folder."""
+    monitors = [monitors] if callable(monitors) else list(monitors)
+    announce, told = (lambda _: None), (lambda _: None)
+    if progress:
+        from anagram.showing.report.progress import Progress
+
+        shown = stack.enter_context(Progress(problem, configuration.budget))
+        monitors, announce, told = [*monitors, shown], shown.begins, shown.rung
+    rungs = TrainedRungs(configuration, monitors, kept, announce)
+    if kept is not None and goes_on is not None and goes_on.get("rung") == rungs.known:
+        snapshot = _last_snapshot(kept.path)
+        if snapshot is not None:
+            rungs.go_on_from(rungs.known, snapshot, goes_on.get("fingerprint"))
+
+    def tell(rung: Rung) -> None:
+        rungs.note(rung)
+        told(rung)
+
+    setting, budget = configuration.setting, configuration.budget
+    given = Given(setting.model, setting.points, setting.method, setting.options, setting.steps)
+    tol = TOLERANCE if budget.tol is None else budget.tol
+    found = find(problem, tol, configuration.seed, rungs, budget.seconds, given, tell)
+    solution = found.finished(problem)
+    solution.configuration = configuration.as_json()
+    if kept is not None and rungs.last is not None:
+        solution.folder = kept.finish(rungs.last, solution)
+    elif kept is not None:  # all of it was there
+        solution.configuration = kept.configuration
+        solution.folder = save(solution, kept.path)
+    return solution
+
+
 def _last_snapshot(path: Path) -> Snapshot | None:
     """The last checkpoint that is whole; None if the run was stopped before there was any."""
     if not checkpoint.exists(path):
@@ -278,7 +355,7 @@ def _last_snapshot(path: Path) -> Snapshot | None:
     return snapshot
 
 
-def _complete(case: Case, model: Any, method: Any, points: Any, steps: Any, options: Any, continued: bool) -> Setting:
+def _setting(case: Case, model: Any, method: Any, points: Any, steps: Any, options: Any, continued: bool) -> Setting:
     setting = case.setting if method is None else case.setting.with_method(method)
     if continued and setting.method == "auto":
         # There is a solution to begin with, and nowhere else to go.
@@ -286,4 +363,4 @@ def _complete(case: Case, model: Any, method: Any, points: Any, steps: Any, opti
     if options:
         setting = replace(setting, options={**setting.options, **options})
     given = {"model": model, "points": points, "steps": steps}
-    return complete(replace(setting, **{k: v for k, v in given.items() if v is not None}), case.problem)
+    return replace(setting, **{k: v for k, v in given.items() if v is not None})

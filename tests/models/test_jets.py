@@ -139,7 +139,9 @@ def sums_in(problem, key="equation"):
     from anagram.statement.condition import with_fields
 
     normal = jnp.ones(problem.domain.dimension)
-    nodes = with_fields(problem.expressions[key], quantities, problem.domain.axes, normal, list(compound.numbers[key]))
+    nodes = with_fields(
+        problem.expressions[key], quantities, problem.domain.axes, normal, list(compound.numbers.operators[key])
+    )
     return [node.terms for node in postorder(with_sums(nodes)) if isinstance(node, LeafSum)]
 
 

@@ -27,7 +27,7 @@ class ConditionBatch(NamedTuple):
     x: Float[Array, "points axes"]
     normal: Float[Array, "points axes"] | None
     source: Float[Array, "points rows"]
-    scale: Float[Array, " points"]
+    scale: Float[Array, "points rows"]
 
 
 Batch = dict[str, ConditionBatch]
@@ -40,12 +40,13 @@ def checked_seed(seed: Any) -> int:
     return int(seed)
 
 
-def row_scale(weight: float, point_weights: np.ndarray) -> np.ndarray:
-    """The factor of each row, sqrt(weight_c · w_i), with which ½‖r‖² is the loss ℓ of the paper.
+def row_scale(weight: float, point_weights: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """The factor of each row, sqrt(weight_c · w_i)/size, with which ½‖r‖² is the loss ℓ of the paper.
 
-    This is the one place where weights enter.
+    This is the one place where weights and the natural sizes of rows enter; all sizes are one unless a problem has been
+    given others (see `anagram.statement.sizes`).
     """
-    return np.sqrt(weight * point_weights)
+    return np.sqrt(weight * point_weights)[:, None] / sizes
 
 
 def sample(problem: Problem, points: Points = None, seed: int = 0, inside: int | None = None) -> Batch:
@@ -77,7 +78,7 @@ def condition_batch(problem: Problem, key: str, cloud: Cloud) -> ConditionBatch:
         jnp.asarray(cloud.x),
         None if cloud.normal is None else jnp.asarray(cloud.normal),
         jnp.asarray(source),
-        jnp.asarray(row_scale(problem.weight(key), cloud.weight)),
+        jnp.asarray(row_scale(problem.weight(key), cloud.weight, problem.row_sizes(key))),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -31,6 +31,13 @@ Carry = TypeVar("Carry")
 CHUNK_BYTES = 64 * 2**20
 
 
+class Numbers(NamedTuple):
+    """What compiled programs are told besides parameters and points: numbers in operators, units of the model."""
+
+    operators: dict[str, Float[Array, " numbers"]]
+    units: Any
+
+
 class Compound(ResidualMap):
     """(D, B)∘u for a problem and a parametric model, evaluated on batches."""
 
@@ -39,15 +46,15 @@ class Compound(ResidualMap):
         problem: Problem,
         model: ParametricModel,
         chunk_bytes: int = CHUNK_BYTES,
-        numbers: dict[str, Float[Array, " numbers"]] | None = None,
+        numbers: Numbers | None = None,
     ) -> None:
         self.problem = problem
-        self.model = model
+        self.model = model if numbers is None else model.placed(numbers.units)
         self.chunk_bytes = chunk_bytes
-        self.numbers = operator_numbers(problem) if numbers is None else numbers
+        self.numbers = Numbers(operator_numbers(problem), model.placement) if numbers is None else numbers
 
-    def with_numbers(self, numbers: dict[str, Float[Array, " numbers"]]) -> Compound:
-        """The same for operators with other numbers in them: a compiled program takes these as arguments."""
+    def with_numbers(self, numbers: Numbers) -> Compound:
+        """The same for other numbers: a compiled program takes these as arguments."""
         return Compound(self.problem, self.model, self.chunk_bytes, numbers)
 
     @functools.cached_property
@@ -59,16 +66,19 @@ class Compound(ResidualMap):
         for key in problem.conditions:
             region, rows = problem.region(key), len(problem.components[key]) + sum(problem.components[key])
             point = ConditionBatch(
-                floats((dimension,)), floats((dimension,)) if region.has_normal else None, floats((rows,)), floats(())
+                floats((dimension,)),
+                floats((dimension,)) if region.has_normal else None,
+                floats((rows,)),
+                floats((rows,)),
             )
 
-            def rows_of(numbers: Array, theta: Theta, point: ConditionBatch, key: str = key) -> Any:
+            def rows_of(numbers: Numbers, theta: Theta, point: ConditionBatch, key: str = key) -> Any:
                 # With their gradient: a function may come with a rule for its derivatives.
-                return self.with_numbers({key: numbers}).point_features(key, theta, point)
+                return self.with_numbers(numbers).point_features(key, theta, point)
 
-            text = traced_text(rows_of, self.numbers[key], self.model.theta, point)
+            text = traced_text(rows_of, self.numbers, self.model.theta, point)
             # Linear operators have no second variation: a number that is zero may tell.
-            digest.update(f"{key} {region!r} {problem.is_linear} {text}".encode())
+            digest.update(f"{key} {region.dimension} {problem.is_linear} {text}".encode())
         return digest.hexdigest()
 
     def rough(self, theta: Theta) -> Theta:
@@ -90,7 +100,7 @@ class Compound(ResidualMap):
         """D[u_θ](x), its real components stacked."""
         axes = self.problem.domain.axes
         quantities = self.model.quantities(theta, Frame(axes))
-        nodes = with_fields(self.problem.expressions[key], quantities, axes, normal, list(self.numbers[key]))
+        nodes = with_fields(self.problem.expressions[key], quantities, axes, normal, list(self.numbers.operators[key]))
         return real_rows(evaluate(nodes, x))
 
     def point_rows(self, key: str, theta: Theta, point: ConditionBatch) -> Float[Array, " rows"]:

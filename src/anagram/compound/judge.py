@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from anagram.compound import Compound
 from anagram.compound.batch import Batch, sample
+from anagram.compound.compound import Compound, Numbers
 from anagram.statement.domains import Kronecker
 from anagram.statement.evaluation import evaluate
 from anagram.statement.problem import Problem
@@ -40,16 +40,15 @@ class Judge:
         self.fresh = sample(problem, rules, seed=seed + _VALIDATION)
         self.points, self.exact = _known(problem, seed)
 
-    def measure(
-        self, numbers: dict[str, Array], theta: Array, fresh: Batch, points: Array, exact: dict[str, Array]
-    ) -> Measured:
+    def measure(self, numbers: Numbers, theta: Array, fresh: Batch, points: Array, exact: dict[str, Array]) -> Measured:
         """Traceable; the data, and the numbers in operators, are arguments so that they are not compiled in."""
-        squares = self.compound.with_numbers(numbers).squares(theta, fresh)
+        compound = self.compound.with_numbers(numbers)
+        squares = compound.squares(theta, fresh)
         parts = {key: square / 2 for key, square in squares.items()}
         loss = jnp.sum(jnp.stack(list(parts.values())))
         if not exact:
             return Measured(parts, loss, jnp.asarray(jnp.nan), jnp.asarray(jnp.nan))
-        fields = self.compound.model.quantities(theta, self.compound.problem.domain.frame)
+        fields = compound.model.quantities(theta, compound.problem.domain.frame)
         found = jax.vmap(lambda x: evaluate([fields[name].node for name in exact], x))(points)
         error = sum(jnp.mean(jnp.abs(u - v) ** 2) for u, v in zip(found, exact.values(), strict=True))
         size = sum(jnp.mean(jnp.abs(values) ** 2) for values in exact.values())

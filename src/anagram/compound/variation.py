@@ -55,7 +55,7 @@ class SecondVariation:
         tangents = jax.jacrev(lambda t: _coefficients(self.compound, t, point.x, powers))(theta)
         rows = self.compound.point_rows(key, theta, point)
         zero = jnp.zeros(len(tangents))
-        numbers = list(self.compound.numbers[key])
+        numbers = list(self.compound.numbers.operators[key])
         operator = _of_coefficients(self.compound, key, theta, point.x, point.normal, powers, numbers)
         return jax.hessian(lambda c: point.scale * rows @ operator(c))(zero), tangents
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import tempfile
 import time
 import warnings
@@ -36,7 +37,7 @@ from anagram.training.reached import Reached
 
 EVERY = 30.0  # seconds between checkpoints
 SHARE = 0.05  # of the time of a run at most goes into writing them
-PROBLEM, LOCK = "problem.py", ".lock"
+PROBLEM, LOCK, RUNGS = "problem.py", ".lock", "rungs"
 
 
 class Kept(Resumable, Protocol):
@@ -82,10 +83,13 @@ class RunFolder:
         self._record: dict[str, Any] = {}
 
     # -- the life of a run ----------------------------------------------------------------------------
-    def begin(self, run: Kept, configuration: Configuration) -> None:
-        """A new run, before it is compiled: write what it is, and take the place of one that has ended."""
+    def begin(self, run: Kept, configuration: Configuration, rung: int | None = None) -> None:
+        """A new run, or a rung of it, before it is compiled: write what it is, and take the place of what has ended."""
+        if not rung:
+            shutil.rmtree(self.path / RUNGS, ignore_errors=True)
         self.configuration = {
             **configuration.as_json(),
+            **({} if rung is None else {"rung": rung}),
             "fingerprint": fingerprint(run),
             "continued": run.run_state().start is not None,
         }
@@ -103,20 +107,31 @@ class RunFolder:
     def compiled(self, run: Kept) -> None:
         """The run is compiled, and its first loss known."""
         self.configuration["fingerprint"] = fingerprint(run)
-        with self._guarded("the record"):
+        with self.guarded("the record"):
             write_record(self.path, self._record)
 
     def go_on(self, run: Kept, record: dict[str, Any]) -> None:
         """A run that was stopped: its metrics may be ahead of its checkpoint."""
         self._record, self.configuration = record, record["configuration"]
-        with self._guarded("the metrics"):
+        with self.guarded("the metrics"):
             # What is in the folder is behind what it goes on to, until it ends.
             write_record(self.path, {**record, "status": "running"})
             write_metrics(self.path, run.history)
 
+    def continues(self, run: Kept) -> None:
+        """A rung that was stopped: as `go_on`, with the record it has."""
+        with self.guarded("the metrics"):
+            write_metrics(self.path, run.history)
+
+    def takes_up(self, record: dict[str, Any], configuration: dict[str, Any]) -> None:
+        """A run of rungs that was stopped goes on."""
+        self._record, self.configuration = {**record, "configuration": configuration}, configuration
+        with self.guarded("the record"):
+            write_record(self.path, {**self._record, "status": "running"})
+
     def __call__(self, record: dict[str, Any], run: Kept) -> None:
         """As a monitor, after every block: a line of metrics, and a checkpoint if it is time for one."""
-        with self._guarded("the metrics"):
+        with self.guarded("the metrics"):
             self._make_again()
             if self._metrics is None or not (self.path / METRICS).exists():
                 self._open_metrics(run)
@@ -131,7 +146,7 @@ class RunFolder:
 
     def write_checkpoint(self, run: Kept) -> bool:
         """Write the state; say so, once, if that does not work."""
-        with self._guarded("the checkpoint"):
+        with self.guarded("the checkpoint"):
             self._make_again()
             checkpoint.write(self.path, take(run))
             self._warned = False
@@ -188,7 +203,8 @@ class RunFolder:
             self._metrics = None
 
     @contextlib.contextmanager
-    def _guarded(self, what: str) -> Iterator[None]:
+    def guarded(self, what: str) -> Iterator[None]:
+        """What cannot be written is said once, and tried again."""
         try:
             yield
         except (FileError, OSError) as error:

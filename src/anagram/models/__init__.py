@@ -3,6 +3,7 @@
 from anagram.models.linear import Fourier, Polynomial
 from anagram.models.mlp import MLP
 from anagram.models.parametric import ParametricModel, count_parameters
+from anagram.models.pieces import Pieces
 from anagram.models.spec import ModelSpec, spec_from_json, spec_to_json
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "Fourier",
     "ModelSpec",
     "ParametricModel",
+    "Pieces",
     "Polynomial",
     "count_parameters",
     "spec_from_json",

@@ -37,7 +37,7 @@ def network_jets(
     biases: Sequence[Float[Array, " out"]],
     activation: str,
     scaled: Float[Array, " axes"],
-    slopes: Sequence[float],
+    slopes: Float[Array, " axes"],
     indices: Sequence[Index],
     sums: Sequence[Sum],
 ) -> Jets:
@@ -56,7 +56,7 @@ def network_jets(
         The derivatives by index, and the sums in their order.
     """
     plan = _Plan(indices, sums)
-    steep = [weights[0][:, axis] * slope for axis, slope in enumerate(slopes)]
+    steep = [weights[0][:, axis] * slopes[axis] for axis in range(slopes.shape[0])]
     sigma = activation_derivatives(activation, weights[0] @ scaled + biases[0], plan.order)
     columns: Columns = {index: sigma[sum(index)] * _product(steep, index) for index in plan.carried}
     for number, terms in enumerate(plan.sums):

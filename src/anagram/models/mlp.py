@@ -33,28 +33,42 @@ INITIALISATIONS = ("lecun", "glorot", "frequency", "small")
 MOST_LAYERS = 1000  # each of them is traced; more take minutes before anything happens
 
 
+class Placement(eqx.Module):
+    """The units of a network: it sees (x − low)/length and gives offset + size·N. They are not learned.
+
+    Compiled programs take them as arguments, so that other units are the same program.
+    """
+
+    low: Float[Array, " axes"]
+    length: Float[Array, " axes"]
+    offset: Float[Array, " outputs"]
+    size: Float[Array, " outputs"]
+
+
 class Network(eqx.Module):
-    """a ↦ W_L σ(… σ(W_1 a + b_1) …) + b_L of a point scaled by z = (x − low)/length."""
+    """a ↦ W_L σ(… σ(W_1 a + b_1) …) + b_L, between the units of its placement."""
 
     weights: list[Float[Array, "out in"]]
     biases: list[Float[Array, " out"]]
     activation: str = eqx.field(static=True)
-    low: tuple[float, ...] = eqx.field(static=True)
-    length: tuple[float, ...] = eqx.field(static=True)
+    placement: Placement
 
     def __call__(self, x: Float[Array, " axes"]) -> Float[Array, " outputs"]:
-        sigma = ACTIVATIONS[self.activation]
-        a = (x - np.array(self.low)) / np.array(self.length)
+        sigma, place = ACTIVATIONS[self.activation], self.placement
+        a = (x - place.low) / place.length
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             a = sigma(weight @ a + bias)
-        return self.weights[-1] @ a + self.biases[-1]
+        return place.offset + place.size * (self.weights[-1] @ a + self.biases[-1])
 
     def jets(self, x: Float[Array, " axes"], indices: Sequence[Index], sums: Sequence[Sum]) -> Jets:
         """The derivatives of all outputs at a point, single ones by index and sums in their order."""
-        low, length = np.array(self.low), np.array(self.length)
-        return network_jets(
-            self.weights, self.biases, self.activation, (x - low) / length, (1 / length).tolist(), indices, sums
+        place = self.placement
+        values, totals = network_jets(
+            self.weights, self.biases, self.activation, (x - place.low) / place.length, 1 / place.length, indices, sums
         )
+        values = {index: place.size * value + (0 if any(index) else place.offset) for index, value in values.items()}
+        whole = [sum(c for index, c in terms if not any(index)) for terms in sums]
+        return values, [place.size * t + c * place.offset for t, c in zip(totals, whole, strict=True)]
 
     def rough(self) -> Network:
         """The same network with a steep first layer whose units bend at places all over the domain.
@@ -82,9 +96,20 @@ class MLP(ModelSpec):
             at first, 0 leaves the coordinates as they are. The origin is a corner and not the centre, which was
             better in our trials; perhaps because without biases a network of odd activations is an odd function
             about its origin, and solutions that are even about the centre are common.
+        offset: added to the output: the middle of the values that are looked for, in their units. A number, or one
+            for each output.
+        size: the output is multiplied by it: how far the values are from the middle, about.
     """
 
-    def __init__(self, *widths: int, activation: str = "tanh", init: str = "lecun", scale: float = 1.0) -> None:
+    def __init__(
+        self,
+        *widths: int,
+        activation: str = "tanh",
+        init: str = "lecun",
+        scale: float = 1.0,
+        offset: float | Sequence[float] = 0.0,
+        size: float | Sequence[float] = 1.0,
+    ) -> None:
         if len(widths) == 1 and isinstance(widths[0], tuple | list):
             widths = tuple(widths[0])
         for width in widths:
@@ -107,6 +132,9 @@ class MLP(ModelSpec):
             raise SettingError(f"there is no initialisation '{init}'; choose from {', '.join(INITIALISATIONS)}")
         self.widths = tuple(int(w) for w in widths)
         self.activation, self.init, self.scale = activation, init, float(scale)
+        self.offset, self.size = _units("offset", offset), _units("size", size)
+        if not np.all(np.greater(self.size, 0)):
+            raise SettingError(f"the size of the output must be positive, not {size!r}")
 
     def build(self, domain: Box, outputs: int, key: jax.Array) -> Network:
         sizes = (domain.dimension, *self.widths, outputs)
@@ -116,14 +144,26 @@ class MLP(ModelSpec):
         weights, biases = ([jnp.asarray(array) for array in arrays] for arrays in zip(*layers, strict=True))
         low = domain.low if self.scale else np.zeros(domain.dimension)
         length = domain.lengths / self.scale if self.scale else np.ones(domain.dimension)
-        return Network(weights, biases, self.activation, tuple(low.tolist()), tuple(length.tolist()))
+        for name, values in (("offset", self.offset), ("size", self.size)):
+            if len(values) not in (1, outputs):
+                raise SettingError(f"{name} has {len(values)} numbers, the network has {outputs} outputs")
+        offset, size = (np.broadcast_to(np.array(v), outputs) for v in (self.offset, self.size))
+        placement = Placement(*(jnp.asarray(v, dtype=float) for v in (low, length, offset, size)))
+        return Network(weights, biases, self.activation, placement)
 
     def count(self, domain: Box, outputs: int) -> int:
         sizes = (domain.dimension, *self.widths, outputs)
         return sum((fan_in + 1) * fan_out for fan_in, fan_out in itertools.pairwise(sizes))
 
     def options(self) -> dict[str, Any]:
-        return {"widths": list(self.widths), "activation": self.activation, "init": self.init, "scale": self.scale}
+        return {
+            "widths": list(self.widths),
+            "activation": self.activation,
+            "init": self.init,
+            "scale": self.scale,
+            "offset": list(self.offset),
+            "size": list(self.size),
+        }
 
     @classmethod
     def from_options(cls, options: dict[str, Any]) -> MLP:
@@ -132,6 +172,14 @@ class MLP(ModelSpec):
 
     def __repr__(self) -> str:
         return f"MLP({', '.join(map(str, self.widths))}, {self.activation}, {self.init})"
+
+
+def _units(name: str, given: Any) -> tuple[float, ...]:
+    values = np.atleast_1d(np.asarray(given, dtype=object))
+    numbers = all(isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in values)
+    if values.ndim != 1 or not numbers or not np.all(np.isfinite(values.astype(float))):
+        raise SettingError(f"{name} must be a finite number, or one for each output, not {given!r}")
+    return tuple(float(v) for v in values)
 
 
 def _draw(init: str, layer: int, fan_in: int, fan_out: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

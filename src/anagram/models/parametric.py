@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,7 +15,7 @@ from jaxtyping import Array, Float
 
 from anagram.errors import SettingError
 from anagram.models.jets import HIGHEST_ORDER
-from anagram.models.mlp import Network
+from anagram.models.mlp import Network, Placement
 from anagram.models.spec import ModelSpec
 from anagram.statement.evaluation import nested
 from anagram.statement.expressions import Derivatives, Index, Leaf, Wanted
@@ -114,6 +115,7 @@ class ParametricModel:
         self.sought = sought
         self.spec = model
         module = _build(sought, model, jax.random.key(seed))
+        self.placement, module = eqx.partition(module, _is_placement, is_leaf=_is_placement)
         arrays, self._static = eqx.partition(module, eqx.is_inexact_array)
         leaves = jax.tree.leaves(arrays)
         if any(jnp.iscomplexobj(leaf) for leaf in leaves):
@@ -134,8 +136,7 @@ class ParametricModel:
 
     def values(self, theta: Float[Array, " params"], x: Float[Array, " axes"]) -> Float[Array, " outputs"]:
         """All real components of the unknowns at one point."""
-        module = eqx.combine(self._unravel(theta)["model"], self._static)
-        return jnp.ravel(module(x))
+        return jnp.ravel(self._module(theta)(x))
 
     def quantities(self, theta: Float[Array, " params"], frame: Frame) -> dict[str, Field]:
         """The unknown fields u_θ and the coefficients, by name, as operators receive them."""
@@ -147,22 +148,36 @@ class ParametricModel:
     @property
     def module(self) -> Any:
         """The module with its first parameters."""
-        return eqx.combine(self._unravel(self.theta)["model"], self._static)
+        return self._module(self.theta)
+
+    def _module(self, theta: Float[Array, " params"]) -> Any:
+        learned = eqx.combine(self._unravel(theta)["model"], self._static)
+        return eqx.combine(learned, self.placement, is_leaf=_is_placement)
+
+    def placed(self, placement: Any) -> ParametricModel:
+        """The same model between other units: a compiled program takes these as arguments."""
+        other = copy.copy(self)
+        other.placement = placement
+        return other
 
     def source(self, theta: Float[Array, " params"]) -> ModelSource:
         """What gives the unknown fields and their derivatives at a point."""
-        return ModelSource(eqx.combine(self._unravel(theta)["model"], self._static), self.sought)
+        return ModelSource(self._module(theta), self.sought)
 
     def coefficients(self, theta: Float[Array, " params"]) -> dict[str, float]:
         """The learned coefficients."""
         return {name: float(value) for name, value in self._unravel(theta)["coefficients"].items()}
 
+    def parameters_of(self, module: Any) -> Float[Array, " params"]:
+        """θ of a module of the same kind; coefficients are those of the first guess."""
+        learned = eqx.partition(module, _is_placement, is_leaf=_is_placement)[1]
+        tree = {**self._unravel(self.theta), "model": eqx.filter(learned, eqx.is_inexact_array)}
+        return ravel_pytree(tree)[0]
+
     def rough(self, theta: Float[Array, " params"]) -> Float[Array, " params"]:
         """Parameters near θ from which a rough solution is found soon; θ itself for models that know none."""
-        tree = self._unravel(theta)
-        module = eqx.combine(tree["model"], self._static)
-        rough = _roughened(module)
-        return ravel_pytree({**tree, "model": eqx.filter(rough, eqx.is_inexact_array)})[0]
+        rough = eqx.partition(_roughened(self._module(theta)), _is_placement, is_leaf=_is_placement)[1]
+        return ravel_pytree({**self._unravel(theta), "model": eqx.filter(rough, eqx.is_inexact_array)})[0]
 
     def adopt(self, theta: Any) -> None:
         """Take other first parameters, of a model of the same kind."""
@@ -186,6 +201,10 @@ class ParametricModel:
                 f"the model gives {shape.size} {shape.dtype} values at a point; the unknowns ({names}) need "
                 f"{self.sought.outputs} real ones (two for each complex unknown)"
             )
+
+
+def _is_placement(leaf: Any) -> bool:
+    return isinstance(leaf, Placement)
 
 
 def _roughened(module: Any) -> Any:

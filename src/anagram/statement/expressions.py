@@ -288,6 +288,38 @@ _RULES: list[tuple[Any, Callable[[Sequence[Node], list[Node]], Node | None]]] = 
 ]
 
 
+def degree(root: Node) -> int | None:
+    """0 for an expression without unknowns, 1 for one that is affine in them, 2 for others; None if nobody knows."""
+    found: dict[int, int | None] = {}
+    for node in postorder([root]):
+        match node:
+            case Unknown() | LeafSum():
+                found[id(node)] = 1
+            case Elsewhere():
+                found[id(node)] = degree(node.inner)
+            case Apply():
+                found[id(node)] = _degree(node.function, [found[id(operand)] for operand in node.operands])
+            case _:
+                found[id(node)] = 0
+    return found[id(root)]
+
+
+def _degree(function: Callable[..., Any], degrees: Sequence[int | None]) -> int | None:
+    known = [d for d in degrees if d is not None]
+    if len(known) < len(degrees):
+        return None
+    if not any(known):
+        return 0
+    if function is operator.mul:
+        return min(2, sum(known))
+    if function is operator.truediv:
+        return 2 if known[1] else known[0]
+    if function is operator.pow:
+        return 2
+    kept = (operator.add, operator.sub, operator.neg, jnp.real, jnp.imag, jnp.conj)
+    return max(known) if any(function is f for f in kept) else None
+
+
 def _raised(index: Index, axis: int) -> Index:
     return (*index[:axis], index[axis] + 1, *index[axis + 1 :])
 

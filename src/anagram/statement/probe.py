@@ -15,7 +15,7 @@ from anagram.errors import ProblemError
 from anagram.statement.condition import describe_point, source_rows, stated, with_fields
 from anagram.statement.domains import Cloud, GaussLegendre, Kronecker, Region
 from anagram.statement.evaluation import evaluate, evaluate_many
-from anagram.statement.expressions import Derivatives, Leaf, Node, Wanted
+from anagram.statement.expressions import Derivatives, Leaf, Node, Wanted, degree
 from anagram.statement.fields import Field, Frame, constant
 
 if TYPE_CHECKING:
@@ -60,13 +60,15 @@ def _probe_rule(region: Region) -> Any:
 
 
 def is_linear(problem: Problem) -> bool:
-    """Whether all operators are affine in the unknowns, tried out on multiples of the test fields.
+    """Whether all operators are affine in the unknowns, as they are written.
 
+    What is written with functions of which nothing is known is tried out on multiples of the test fields.
     Coefficients to be learned multiply the unknowns: with them a problem is not linear.
     """
-    if problem.coefficients:
+    degrees = {key: [degree(node) for node in nodes] for key, nodes in problem.expressions.items()}
+    if problem.coefficients or any(2 in found for found in degrees.values()):
         return False
-    for key in problem.conditions:
+    for key in (key for key, found in degrees.items() if None in found):
         region = problem.region(key)
         cloud = region.draw(_probe_rule(region), np.random.default_rng(0))
         minus, zero, one, two = (_rows_at(problem, key, cloud, 1.0, multiple) for multiple in (-1.0, 0.0, 1.0, 2.0))

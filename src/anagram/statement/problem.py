@@ -67,6 +67,7 @@ class Problem:
         self.setting = setting
         # Problems stated in Python have none. No argument, because conditions may well be called so: see `restated`.
         self.origin: Mapping[str, Any] = MappingProxyType({})
+        self._row_sizes: Mapping[str, Sequence[float]] = {}
         self.conditions = _gather((*groups, conditions))
         for key, condition in self.conditions.items():
             if condition.on is not None and not condition.on.lies_in(domain):
@@ -105,6 +106,7 @@ class Problem:
         *,
         name: str | None = None,
         weights: Mapping[str, float] | None = None,
+        row_sizes: Mapping[str, Sequence[float]] | None = None,
         setting: Any = None,
         origin: Mapping[str, Any] | None = None,
     ) -> Problem:
@@ -113,6 +115,7 @@ class Problem:
         Args:
             name: what it is called.
             weights: how much the named conditions count.
+            row_sizes: by condition, what the rows of each of its real components are divided by.
             setting: how it is solved.
             origin: where it was found, an entry of the catalogue or a file, as JSON values. It is carried along and not
                 looked at here.
@@ -124,6 +127,7 @@ class Problem:
         vars(other).update(
             vars(self),
             conditions=conditions,
+            _row_sizes=self._row_sizes if row_sizes is None else dict(row_sizes),
             name=self.name if name is None else str(name),
             setting=self.setting if setting is None else setting,
             origin=self.origin if origin is None else MappingProxyType(dict(origin)),
@@ -160,6 +164,11 @@ class Problem:
         if given is not None:
             return float(given)
         return BEGINNING_WEIGHT if self._begins_at(condition) and not self.is_linear else 1.0
+
+    def row_sizes(self, condition: str) -> np.ndarray:
+        """What the rows of a condition are divided by, one number for each real component; ones unless given."""
+        count = len(self.components[condition]) + sum(self.components[condition])
+        return np.asarray(self._row_sizes.get(condition, np.ones(count)), dtype=float)
 
     def _begins_at(self, condition: str) -> bool:
         """Whether a condition holds on one face, and none on the face opposite to it."""

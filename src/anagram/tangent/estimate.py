@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,10 +25,12 @@ from anagram.compound.batch import Batch, checked_seed, count_rows, enough_point
 from anagram.compound.reuse import quick_jit, reuse, shapes_text
 from anagram.errors import EstimateWarning, ProblemError, SettingError
 from anagram.models import ParametricModel
-from anagram.statement.domains import Kronecker
+from anagram.statement.domains import GaussLegendre, Kronecker, PointRule
+from anagram.statement.domains.rules import MOST_NODES
 from anagram.statement.expressions import Derivatives, Leaf, Wanted
 from anagram.statement.fields import Field, Frame
 from anagram.statement.problem import Problem
+from anagram.statement.sizes import in_natural_sizes, natural_sizes
 
 CUTOFF = 1e-11  # of the largest singular value: what is below amplifies rounding
 FIELD_POINTS = 4096  # on which fields are compared
@@ -37,6 +39,9 @@ FRESH = 3_000_017  # random numbers that never meet those of training and valida
 ROWS_PER_PARAMETER = 3
 # Beyond these the estimate is called unreliable; see docs/theory.md for how often it was wrong on either side.
 DISAGREE, UNSEEN = 0.5, 0.95
+LINEAR_BELOW = (
+    0.03  # relative errors above say that an equation that is not linear was linearised too far from its solution
+)
 # Directions that no condition sees move the fields by 1e-12 of what others do where the conditions determine the
 # solution, and by a percent or more where they do not.
 FREE = 1e-6
@@ -54,6 +59,7 @@ class ErrorEstimate:
         unseen: the share of the residual on one batch that is left when the error found on the other one is taken off
             the solution. The equation is evaluated again for it: where it is not linear, this also measures how far
             linearising can be trusted.
+        worst: the largest relative error among the unknowns, each by itself, and the coefficients.
         coefficients: the estimated errors of learned coefficients.
         reasons: why the estimate is not to be relied on; empty if it is.
         direction: the error as a direction in parameter space.
@@ -64,6 +70,7 @@ class ErrorEstimate:
     seen: float
     disagreement: float
     unseen: float
+    worst: float
     coefficients: dict[str, float]
     reasons: tuple[str, ...]
     direction: Float[np.ndarray, " params"]
@@ -87,7 +94,11 @@ class Moved:
     """
 
     def __init__(self, model: ParametricModel) -> None:
-        self.model, self.sought = model, model.sought
+        self.model, self.sought, self.placement = model, model.sought, model.placement
+
+    def placed(self, placement: Any) -> Moved:
+        """The same between other units."""
+        return Moved(self.model.placed(placement))
 
     def quantities(self, both: Float[Array, " twice"], frame: Frame) -> dict[str, Field]:
         """The unknown fields and the coefficients, by name."""
@@ -130,8 +141,9 @@ class Estimator:
             raise SettingError(f"points is the number of fresh points inside the domain, at least 1, not {points!r}")
         self.problem, self.model = problem, model
         enough = max(ROWS_PER_PARAMETER * model.parameters, enough_points(problem))
-        rules = point_rules(problem, None, max(int(points or 0), enough), random=True)
-        self.batches = [sample(problem, rules, seed=FRESH + 2 * checked_seed(seed) + k) for k in range(2)]
+        inside = max(int(points or 0), enough)
+        rules = [_fresh_rules(problem, inside, k + 2 * checked_seed(seed)) for k in range(2)]
+        self.batches = [sample(problem, r, seed=FRESH + 2 * seed + k) for k, r in enumerate(rules)]
         self.points = jnp.asarray(problem.domain.draw(Kronecker(FIELD_POINTS), np.random.default_rng(FRESH)).x)
         self.compound = Compound(problem, model)
         key = f"estimate {self.compound.fingerprint} {shapes_text(self.batches, self.points)}"
@@ -156,16 +168,31 @@ class Estimator:
         value = mean / np.sqrt(1 - min(unseen, UNSEEN) ** 2)
         size = _rms(values)
         middle = -np.asarray(one + two) / 2
+        errors = self.model.coefficients(jnp.asarray(middle))
+        share = value / mean if mean > 0 else 1.0
+        worst = self._worst(np.asarray(values), np.asarray(first + second) / 2, theta, errors) * share
         return ErrorEstimate(
             value=float(value),
             relative=float(value / size) if size > 0 else float("nan"),
             seen=mean,
             disagreement=disagreement,
             unseen=unseen,
-            coefficients=self.model.coefficients(jnp.asarray(middle)),
-            reasons=(*self._undetermined(float(free)), *_reasons(disagreement, unseen, self.problem.is_linear)),
+            worst=float(worst),
+            coefficients=errors,
+            reasons=(*self._undetermined(float(free)), *_reasons(disagreement, unseen, worst, self.problem.is_linear)),
             direction=middle,
         )
+
+    def _worst(self, values: np.ndarray, error: np.ndarray, theta: Any, of_coefficients: dict[str, float]) -> float:
+        """The largest relative error of the unknowns and coefficients."""
+        found, start = [0.0], 0
+        for unknown in self.model.sought.unknowns:
+            part = slice(start, start + unknown.components)
+            start = part.stop
+            found.append(_ratio(_rms(error[:, part]), _rms(values[:, part])))
+        known = self.model.coefficients(theta)
+        found += [_ratio(abs(of_coefficients[name]), abs(value)) for name, value in known.items()]
+        return max(found)
 
     def _undetermined(self, free: float) -> tuple[str, ...]:
         """Whether the conditions leave the solution open; then its residual says nothing about its error."""
@@ -177,15 +204,30 @@ class Estimator:
         return ()
 
 
+def _fresh_rules(problem: Problem, inside: int, which: int) -> dict[str, PointRule]:
+    """Points that no run was trained on.
+
+    On a line and in the plane they are those of Gauss and Legendre, in numbers that share no points: they see layers at
+    the boundary and integrate smooth functions to rounding. In more dimensions they are spread at random.
+    """
+    rules = point_rules(problem, None, inside, random=True)
+    if problem.domain.dimension > 2:
+        return rules
+    nodes = max(3, round(inside ** (1 / problem.domain.dimension)))
+    nodes += which % 2 * max(2, nodes // 7) + which // 2
+    tensor = [key for key in problem.conditions if problem.region(key).dimension > 0]
+    return {**rules, **dict.fromkeys(tensor, GaussLegendre(min(nodes, MOST_NODES)))}
+
+
 def _programs(compound: Compound) -> tuple[Callable[..., Any], ...]:
     """The direction of the error, the residual that is left without it, and the fields; numbers in operators first."""
-    model, moved = compound.model, Compound(compound.problem, Moved(compound.model))  # pyright: ignore[reportArgumentType]
+    moved = Compound(compound.problem, Moved(compound.model))  # pyright: ignore[reportArgumentType]
 
     def direction(numbers: Any, theta: Array, batch: Batch, few: Array) -> tuple[Array, Array]:
         modes = spectrum.from_triangle(compound.with_numbers(numbers).triangle(theta, batch), count_rows(batch))
         cutoff = CUTOFF * modes.largest
         # How far the fields move along directions that the conditions do not see.
-        slopes = jax.vmap(jax.jacrev(model.values), (None, 0))(theta, few)
+        slopes = jax.vmap(jax.jacrev(compound.model.placed(numbers.units).values), (None, 0))(theta, few)
         sizes = jnp.sqrt(jnp.mean((slopes @ modes.lift.T) ** 2, axis=(0, 1)))
         free = jnp.max(jnp.where(modes.sigma <= cutoff, sizes, 0.0)) / jnp.max(sizes)
         return modes.truncated(cutoff).direction, free
@@ -196,7 +238,8 @@ def _programs(compound: Compound) -> tuple[Callable[..., Any], ...]:
         before, after = jax.lax.map(lambda t: jnp.linalg.norm(moved.with_numbers(numbers).residual(t, batch)), both)
         return after / jnp.where(before > 0, before, 1.0)
 
-    def fields(_: Any, theta: Array, direction: Array, points: Array) -> Array:
+    def fields(numbers: Any, theta: Array, direction: Array, points: Array) -> Array:
+        model = compound.model.placed(numbers.units)
         at = jax.vmap(lambda x: jax.jvp(lambda t: model.values(t, x), (theta,), (direction,)))
         return jnp.stack(at(points))
 
@@ -215,21 +258,30 @@ def estimate_error(
         points: fresh points inside the domain, in each of two batches; three for every parameter at least.
         seed: for these points.
     """
-    return Estimator(problem, model, points, seed)(theta)
+    # Whatever the units: a direction that no condition sees must not be one that is seen in small units only.
+    return Estimator(in_natural_sizes(problem, natural_sizes(problem)), model, points, seed)(theta)
 
 
 def warn_if_unreliable(estimate: ErrorEstimate) -> None:
     """A number that is not to be relied on does not come silently."""
     if not estimate.reliable:
-        warnings.warn(
-            f"the error estimate {estimate.value:.1e} is not reliable: {'; '.join(estimate.reasons)}",
-            EstimateWarning,
-            stacklevel=3,
-        )
+        warn_of_doubt(estimate.value, estimate.reasons, stacklevel=4)
 
 
-def _reasons(disagreement: float, unseen: float, linear: bool) -> tuple[str, ...]:
+def warn_of_doubt(value: float, reasons: Sequence[str], stacklevel: int = 3) -> None:
+    """Say why an estimate is not to be relied on."""
+    message = f"the error estimate {value:.1e} is not reliable: {'; '.join(reasons)}"
+    warnings.warn(message, EstimateWarning, stacklevel=stacklevel)
+
+
+def _ratio(error: float, size: float) -> float:
+    return error / size if size > 0 else (0.0 if error == 0 else np.inf)
+
+
+def _reasons(disagreement: float, unseen: float, relative: float, linear: bool) -> tuple[str, ...]:
     reasons = []
+    if not linear and relative > LINEAR_BELOW:
+        reasons.append(f"the equation is not linear, and {100 * relative:.0f} % is too much to linearise it")
     if disagreement > DISAGREE:
         reasons.append(f"two batches of points lead to errors that differ by {100 * disagreement:.0f} %")
     if unseen > UNSEEN:

@@ -138,7 +138,7 @@ class TangentSpace:
             if key not in values or np.size(values[key]) != part.source.size:
                 raise ProblemError(f"a function to project needs {part.source.size} values for the condition '{key}'")
             given = np.asarray(values[key], dtype=float).reshape(part.source.shape)
-            weighted = np.asarray(part.scale)[:, None] ** 2 * given
+            weighted = np.asarray(part.scale) ** 2 * given
             total += self.modes(key, part.x).T @ weighted.ravel()
         return total
 

@@ -112,7 +112,7 @@ class AdaptivePoints(MovingPoints):
         rows = {key: np.asarray(values) for key, values in self.look(theta, probes).items()}
         halved = dict.fromkeys(self.meshes, 0)
         for key, meshes in self.meshes.items():
-            scale = np.asarray(probes[key].scale)[:, None]
+            scale = np.asarray(probes[key].scale)
             k, d = self.order[key] + 1, meshes[0].dimension
             start = 0
             for mesh in meshes:

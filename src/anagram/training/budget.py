@@ -23,8 +23,7 @@ CHECKS = 8  # for each doubling of the number of steps
 class Budget:
     """When to stop.
 
-    `tol` is compared with the root mean square residual of all conditions on fresh points,
-    sqrt(2·validation loss). A run is stagnant when the loss fell by less than the fraction `least_progress` in
+    `tol` is the relative error that is aimed at, 0 for as small as it gets; see `anagram.climbing`. A run is stagnant when the loss fell by less than the fraction `least_progress` in
     the last `patience` steps. With `early_stopping` it also ends when the loss on fresh points has had no new minimum
     for so many steps.
     """
@@ -39,12 +38,11 @@ class Budget:
     def __post_init__(self) -> None:
         if isinstance(self.steps, bool) or not isinstance(self.steps, int | np.integer) or self.steps < 0:
             raise SettingError(f"steps must be a whole number that is not negative, not {self.steps!r}")
-        for name in ("seconds", "tol"):
-            value = getattr(self, name)
-            if value is None:
-                continue
-            if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < np.inf:
-                raise SettingError(f"{name} must be a positive number, not {value!r}")
+        seconds, tol = self.seconds, self.tol
+        if seconds is not None and (not _is_number(seconds) or not 0 < seconds < np.inf):
+            raise SettingError(f"seconds must be a positive number, not {seconds!r}")
+        if tol is not None and (not _is_number(tol) or not 0 <= tol < 1):
+            raise SettingError(f"tol is a relative error, from 0 (rounding) to below 1, not {tol!r}")
         for name in ("patience", "early_stopping"):
             value = getattr(self, name)
             if name == "early_stopping" and value is None:
@@ -59,6 +57,10 @@ class Budget:
     def as_json(self) -> dict[str, Any]:
         """Its values by name."""
         return asdict(self) | {"steps": int(self.steps)}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def check_spacing(step: int) -> int:

@@ -6,7 +6,7 @@ What cannot be written down (modules, methods or rules of one's own) is noted by
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from anagram.compound.batch import checked_seed
@@ -23,12 +23,16 @@ KEEP = ("last", "best")
 
 @dataclass(frozen=True)
 class Configuration:
-    """Setting, budget, seed, and which parameters are kept."""
+    """Setting, budget, seed, and which parameters are kept.
+
+    `climbs` says whether the run is a climb to a tolerance; what its setting leaves open is then chosen on the way.
+    """
 
     setting: Setting
     budget: Budget
     seed: int = 0
     keep: str = "best"
+    climbs: bool = False
 
     def __post_init__(self) -> None:
         if self.keep not in KEEP:
@@ -37,12 +41,13 @@ class Configuration:
     def as_json(self) -> dict[str, Any]:
         """For ``run.json``."""
         return {
-            "model": model_to_json(self.setting.model),
+            "model": None if self.setting.model is None else model_to_json(self.setting.model),
             **_method_to_json(self.setting),
             "points": _points_to_json(self.setting.points),
             "budget": self.budget.as_json(),
             "seed": self.seed,
             "keep": self.keep,
+            "climbs": self.climbs,
         }
 
 
@@ -59,7 +64,10 @@ def configuration_from_json(data: dict[str, Any], model: Any = None, method: Any
         points=_given_if_custom(data["points"], points, "points", points_from_json),
         steps=budget.steps,
     )
-    return Configuration(setting, budget, checked_seed(data["seed"]), str(data["keep"]))
+    climbs = data.get("climbs") is True
+    if climbs and data["model"] is None:
+        setting = replace(setting, steps=None)
+    return Configuration(setting, budget, checked_seed(data["seed"]), str(data["keep"]), climbs)
 
 
 def model_to_json(spec: Any) -> dict[str, Any]:
@@ -106,6 +114,8 @@ def _is_plain(value: Any) -> bool:
 
 def _given_if_custom(data: Any, given: Any, what: str, read: Any) -> Any:
     """What was written down, or what the user gives in its place."""
+    if data is None and what == "model":
+        return None
     if not (isinstance(data, dict) and data.get("kind") == CUSTOM):
         if given is not None:
             raise SettingError(f"the run has its {what} written down: leave {what}= out")

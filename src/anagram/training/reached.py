@@ -163,14 +163,14 @@ class Reached:
         return self._compiled(lambda fields: tuple(fields[name] for name in names))
 
     def _compiled(self, operator: Callable[[dict[str, Field]], Any]) -> Callable[..., list[jax.Array]]:
-        def at(theta: jax.Array, point: jax.Array) -> list[jax.Array]:
-            result = operator(self.model.quantities(theta, self.domain.frame))
+        def at(units: Any, theta: jax.Array, point: jax.Array) -> list[jax.Array]:
+            result = operator(self.model.placed(units).quantities(theta, self.domain.frame))
             fields = result if isinstance(result, tuple | list) else (result,)
             return evaluate([field.node for field in fields], point)
 
-        point = jax.ShapeDtypeStruct((self.domain.dimension,), float)
-        text = traced_text(at, self.model.theta, point)
-        return reuse(f"values {text}", lambda: _for_any_size(jax.vmap(at, (None, 0))))
+        point, units = jax.ShapeDtypeStruct((self.domain.dimension,), float), self.model.placement
+        text = traced_text(at, units, self.model.theta, point)
+        return functools.partial(reuse(f"values {text}", lambda: _for_any_size(jax.vmap(at, (None, None, 0)))), units)
 
     def _chunks(self, compiled: Callable[..., list[jax.Array]], *columns: np.ndarray) -> list[np.ndarray]:
         """Evaluate at points chunk by chunk; chunks have few sizes, for each of which functions are compiled once."""

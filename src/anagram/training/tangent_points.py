@@ -84,13 +84,17 @@ class TangentPoints(MovingPoints):
             if key not in self.due(step):
                 continue
             # Rows are scaled; per unit of weight they are the functions themselves.
-            scale = np.repeat(np.asarray(part.scale), part.source.shape[1])
+            scale = np.asarray(part.scale).ravel()
             shape = (len(part.x), part.source.shape[1], -1)
             at_points = (modes[rows] / scale[:, None]).reshape(shape)
             sizes = np.linalg.norm((residual[rows] / scale).reshape(shape[:2]), axis=1)
             wanted = len(batch[key].x)
             index, weight = choose(self.rules[key].how, at_points, sizes, gradient, wanted, rng)
             chosen = jax.tree.map(lambda leaf, index=index: leaf[index], part)
-            new[key] = chosen._replace(scale=jnp.asarray(row_scale(self.compound.problem.weight(key), weight)))
+            new[key] = chosen._replace(
+                scale=jnp.asarray(
+                    row_scale(self.compound.problem.weight(key), weight, self.compound.problem.row_sizes(key))
+                )
+            )
         assert count_rows(new) == count_rows(batch), "numbers of points never change"
         return new

@@ -129,6 +129,7 @@ class Trainer:
         monitors: Sequence[Monitor] = (),
         look_every: float | None = None,
         keep: str = "last",
+        goal: Callable[[Trainer], str | None] | None = None,
     ) -> Reached:
         """Run blocks of steps until the budget, the goal, the method or a monitor says stop.
 
@@ -141,6 +142,7 @@ class Trainer:
                 self._look({})
                 self._tell(monitors)
             reason = "interrupted" if interrupts.seen else self._reason(budget)
+            goal = goal or (lambda _: None)
             while reason is None:
                 try:
                     self._advance(block_length(budget, self.history.count, self.seconds, pace, look_every))
@@ -149,7 +151,7 @@ class Trainer:
                     break
                 pace = self.record["seconds_per_step"]
                 stop = self._tell(monitors)
-                reason = "interrupted" if interrupts.seen else self._reason(budget) or stop
+                reason = "interrupted" if interrupts.seen else self._reason(budget) or goal(self) or stop
         _warn_if_overfitted(self.history.blocks[0]["loss"], self.record)
         if keep == "last":
             _warn_if_past_its_best(self.best, self.record)
@@ -276,8 +278,6 @@ class Trainer:
         if record.get("failed"):
             return "failed: the step is not finite; the parameters are those before it"
         check = is_check(self.history.count)
-        if check and budget.tol is not None and np.sqrt(2 * record["validation_loss"]) <= budget.tol:
-            return "tolerance reached"
         if record.get("stuck"):
             if record["loss"] <= CONVERGED * self.history.blocks[0]["loss"]:
                 return "converged: no step lowers the loss much any more"

@@ -42,6 +42,20 @@ class Progress:
             print(f"{self.name}  compiling", file=sys.stderr, flush=True)
         return self
 
+    def begins(self, run: Any) -> None:
+        """A rung is about to be compiled."""
+        text = f"{run.model.parameters} parameters: compiling"
+        if self.bar is not None and self.task is not None:
+            self.bar.update(self.task, text=text)
+
+    def rung(self, rung: Any) -> None:
+        """A rung is done: one line that stays."""
+        line = rung_in_words(rung)
+        if self.bar is not None:
+            self.bar.console.print(line, highlight=False)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
     def __call__(self, record: dict[str, Any]) -> None:
         text = describe(record, self._left(record))
         if self.bar is not None and self.task is not None:
@@ -68,6 +82,18 @@ class Progress:
         if self.budget.seconds is not None:
             left = min(left, self.budget.seconds - record["seconds"])
         return max(left, 0.0)
+
+
+def rung_in_words(rung: Any) -> str:
+    """One line about a rung: parameters, points, estimate, seconds."""
+    outcome = rung.outcome
+    if outcome.estimate is None:
+        estimate = f"residual {outcome.residual:.0e}"
+    else:
+        estimate = f"estimate {outcome.estimate:.1e}" + ("" if outcome.trusted else " (in doubt)")
+    known = "" if outcome.relative_error is None else f"  error {outcome.relative_error:.1e}"
+    size = f"{outcome.parameters:5d} parameters  {outcome.points:6d} points"
+    return f"  {size}  {estimate:24}{known}  {outcome.seconds:7.2f} s"
 
 
 def describe(record: dict[str, Any], left: float | None) -> str:

@@ -1,0 +1,283 @@
+"""Climbing: one network after the other, each larger than the last, until the estimated error is below the tolerance.
+
+Which network comes next is said by `anagram.training.ladder`. Here rungs are trained, their errors estimated and
+compared. A rung is trained by a function that is handed in, so that a climb that was interrupted is done again from
+the rungs it has: they are read and not trained, and all decisions are taken as before.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import jax.numpy as jnp
+import numpy as np
+
+from anagram.errors import AnagramError
+from anagram.models import MLP, count_parameters
+from anagram.solution import Solution
+from anagram.statement.domains import Kronecker
+from anagram.statement.problem import Problem
+from anagram.statement.sizes import Sizes, in_natural_sizes, natural_sizes
+from anagram.tangent.estimate import LINEAR_BELOW, ErrorEstimate, Estimator
+from anagram.training.budget import Budget
+from anagram.training.configuration import model_to_json
+from anagram.training.defaults import complete
+from anagram.training.goal import NEAR, Goal
+from anagram.training.ladder import Facts, best, next_plan
+from anagram.training.rungs import Outcome, Plan, Rung, rung_from_json, rung_points
+from anagram.training.setting import Setting
+from anagram.training.trainer import Trainer
+
+STEPS = 500  # of a rung at most
+POINTS = 1024  # on which the solutions of two rungs are compared
+SAFETY = 2.0  # times what the comparison of two rungs says
+FELL = 4.0  # times as large as the loss here must be that of a rung that is compared with
+MOST_PARAMETERS = 1100
+WORTH = 0.3  # of its predicted time must be left for a rung to begin
+WHOLE = 200  # steps that a rung takes, about, when its time is predicted
+
+REACHED, INTERRUPTED, TIME_UP = "tolerance reached", "interrupted", "time used up"
+NO_LARGER, GAVE_UP = "no larger network helps", "one network does not get hold of the solution"
+
+
+class TrainRung(Protocol):
+    """Trains a rung; or reads it, with its outcome, if that was done before."""
+
+    def __call__(
+        self, problem: Problem, setting: Setting, budget: Budget, goal: Callable[[Trainer], str | None] | None
+    ) -> Solution:
+        """The solution of the rung; its summary has the outcome if it is known."""
+        ...
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the user fixed: a setting with a model, or points; what is None is chosen."""
+
+    model: Any = None
+    points: Any = None
+    method: Any = "auto"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    steps: int | None = None
+
+    @property
+    def is_one_rung(self) -> bool:
+        """Whether there is nothing left to choose."""
+        return self.model is not None or self.method != "auto"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """An estimated relative error, the largest among unknowns and coefficients, and whether it can be relied on."""
+
+    value: float
+    trusted: bool
+    reasons: tuple[str, ...]
+    estimate: ErrorEstimate | None = None
+
+
+class Climb:
+    """A climb: its problem in natural sizes, the rungs so far, and their solutions.
+
+    `give_up` is asked before every rung whether to leave the problem to someone else. `least` has sizes of unknowns
+    below which errors are not relative to them: those of a whole of which this is a part.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        tol: float,
+        seed: int,
+        train: TrainRung,
+        seconds: float | None = None,
+        given: Given | None = None,
+        most_parameters: int = MOST_PARAMETERS,
+        least: Mapping[str, float] | None = None,
+        give_up: Callable[[Sequence[Rung], Plan], bool] = lambda *_: False,
+    ) -> None:
+        self.give_up = give_up
+        self.problem, self.tol, self.seed, self.train, self.seconds = problem, tol, seed, train, seconds
+        self.given, self.least = given or Given(), dict(least or {})
+        self.sizes: Sizes = natural_sizes(problem)
+        self.scaled = in_natural_sizes(problem, self.sizes) if self.given.method == "auto" else problem
+        self.facts = Facts(problem.domain.dimension, tol, most_parameters)
+        self.points = problem.domain.draw(Kronecker(POINTS), np.random.default_rng(0)).x
+        self.rungs: list[Rung] = []
+        self.solutions: list[Solution] = []
+        self.values: list[dict[str, np.ndarray]] = []
+        self.judgements: list[Judgement | None] = []
+
+    # -- the way up -----------------------------------------------------------------------------------
+    def run(self, tell: Callable[[Rung], None] = lambda _: None) -> str:
+        """Climb until the tolerance is met or something else ends it; says what."""
+        while True:
+            plan = self._next()
+            if plan is None:
+                return NO_LARGER if not self.given.is_one_rung else self.solutions[-1].stopped_because
+            left = None if self.seconds is None else self.seconds - self.spent
+            if left is not None and self.rungs and left <= max(0.0, WORTH * self._predicted(plan)):
+                return TIME_UP
+            if self.give_up(self.rungs, plan):
+                return GAVE_UP
+            rung = self._climb(plan, left)
+            tell(rung)
+            if self.reached(rung):
+                return REACHED
+            if rung.outcome.stopped_because == INTERRUPTED:
+                return INTERRUPTED
+
+    @property
+    def spent(self) -> float:
+        """Seconds of training so far."""
+        return sum(r.outcome.seconds for r in self.rungs)
+
+    @property
+    def best(self) -> int:
+        """The place of the best rung: one that met the tolerance, or else that with the smallest residual."""
+        met = [k for k, r in enumerate(self.rungs) if self.reached(r)]
+        return met[-1] if met else self.rungs.index(best(self.rungs))
+
+    def reached(self, rung: Rung) -> bool:
+        """Whether the estimated error of a rung is below the tolerance, and can be relied on."""
+        outcome = rung.outcome
+        return outcome.estimate is not None and outcome.trusted and outcome.estimate <= self.tol
+
+    def _next(self) -> Plan | None:
+        if self.given.is_one_rung:
+            return None if self.rungs else Plan(0)
+        return next_plan(self.facts, self.rungs)
+
+    def _predicted(self, plan: Plan) -> float:
+        """Seconds that a rung will take, from the pace of the last one."""
+        last = self.rungs[-1]
+        pace = last.outcome.seconds / max(1, last.outcome.steps)
+        size = count_parameters(self._model(plan), self.problem.sought) or last.outcome.parameters
+        return pace * WHOLE * (size / last.outcome.parameters) ** 2 * plan.density / last.plan.density
+
+    def _model(self, plan: Plan) -> Any:
+        given = self.given.model
+        if given is None and self.given.method == "auto":
+            return plan.model(self.problem, self.sizes.offset, self.sizes.size)
+        if self.given.method == "auto" and isinstance(given, MLP) and given.offset == (0.0,) and given.size == (1.0,):
+            # A network that was given is used between the units of the problem.
+            return MLP.from_options({**given.options(), "offset": self.sizes.offset, "size": self.sizes.size})
+        return given
+
+    def setting(self, plan: Plan) -> Setting:
+        """The setting of a rung."""
+        model, given = self._model(plan), self.given
+        if given.is_one_rung:
+            return complete(Setting(model, given.method, given.options, given.points, given.steps), self.problem)
+        parameters = count_parameters(model, self.problem.sought) or 0
+        points = rung_points(plan, self.problem, parameters) if given.points is None else given.points
+        options = {"ratio": plan.ratio, "sketch": 0, "restarts": 0, **given.options}
+        return Setting(model, "auto", options, points, given.steps or STEPS)
+
+    def _climb(self, plan: Plan, left: float | None) -> Rung:
+        started = time.perf_counter()
+        setting = self.setting(plan)
+        judge = _Judge(self)
+        goal = Goal(self.tol, judge.met, watch_floor=not self.given.is_one_rung)
+        solution = self.train(self.scaled, setting, Budget(setting.steps or STEPS, left), goal)
+        known = solution.summary.get("rung")
+        if known is not None:
+            rung, judgement = rung_from_json(known), None
+        else:
+            judgement = judge.of(solution)
+            rung = Rung(plan, self._outcome(solution, judgement, started), model_to_json(setting.model))
+            solution.summary["rung"] = rung.as_json()
+        self.rungs.append(rung)
+        self.solutions.append(solution)
+        self.values.append(self.fields(solution))
+        self.judgements.append(judgement)
+        return rung
+
+    def _outcome(self, solution: Solution, judgement: Judgement | None, started: float) -> Outcome:
+        summary = solution.summary
+        return Outcome(
+            parameters=summary["parameters"],
+            points=summary["points"],
+            steps=summary["steps"],
+            seconds=summary["seconds"],
+            compile_seconds=max(0.0, time.perf_counter() - started - summary["seconds"]),
+            loss=summary["loss"],
+            validation_loss=summary["validation_loss"],
+            relative_error=summary["relative_l2_error"],
+            estimate=None if judgement is None else judgement.value,
+            trusted=judgement is not None and judgement.trusted,
+            reasons=() if judgement is None else judgement.reasons,
+            stopped_because=summary["stopped_because"],
+        )
+
+    # -- the second look --------------------------------------------------------------------------------
+    def fields(self, solution: Solution) -> dict[str, np.ndarray]:
+        """Values on the points of comparison, by unknown and coefficient."""
+        values = solution(self.points)
+        found = values if isinstance(values, dict) else {self.problem.unknowns[0].name: values}
+        return {**found, **{name: np.array([value]) for name, value in solution.coefficients.items()}}
+
+    def judged(self, solution: Solution, found: ErrorEstimate) -> Judgement:
+        """The estimate of the tangent space; where it cannot be relied on, what another rung says.
+
+        A solution at its floor has a residual that lies outside of its tangent space, which therefore says nothing of
+        its error. The distance to a rung with a larger loss is the error of that one; errors are taken to fall as
+        residuals do.
+        """
+        if found.reliable:
+            return Judgement(found.worst, True, (), found)
+        loss = solution.validation_loss
+        others = [k for k, r in enumerate(self.rungs) if r.outcome.validation_loss >= FELL * loss]
+        if not others:
+            return Judgement(found.worst, False, found.reasons, found)
+        near = min(others, key=lambda k: self.rungs[k].outcome.validation_loss)
+        here, there = self.fields(solution), self.values[near]
+        apart = max(_rms(here[k] - there[k]) / max(_rms(here[k]), self.least.get(k, 0.0), 1e-300) for k in here)
+        compared = SAFETY * apart * float(np.sqrt(2 * loss)) / self.rungs[near].outcome.residual
+        value = max(found.worst, compared)
+        trusted = self.problem.is_linear or value <= LINEAR_BELOW
+        return Judgement(value, trusted, () if trusted else found.reasons, found)
+
+    def estimate(self, place: int) -> Judgement:
+        """The judgement of a rung, made now if it was not made before."""
+        known = self.judgements[place]
+        if known is None:
+            known = _Judge(self).of(self.solutions[place], always=True)
+            assert known is not None
+            self.judgements[place] = known
+        return known
+
+
+class _Judge:
+    """Estimates for one rung, while it is trained and afterwards; its programs are compiled when they are needed."""
+
+    def __init__(self, climb: Climb) -> None:
+        self.climb = climb
+        self._estimator: Estimator | None = None
+
+    def met(self, run: Trainer) -> bool:
+        """Whether the estimated error of a run is small enough now."""
+        solution = Solution(run.problem, run.model, np.asarray(run.state.theta), run.history, {})
+        solution.summary = {"validation_loss": run.record["validation_loss"]}
+        judgement = self._judged(solution)
+        return judgement.trusted and judgement.value <= self.climb.tol
+
+    def of(self, solution: Solution, *, always: bool = False) -> Judgement | None:
+        """The judgement of a solution; None where its residual says that the tolerance is far away."""
+        near = np.sqrt(2 * solution.validation_loss) <= NEAR * self.climb.facts.goal
+        return self._judged(solution) if near or always else None
+
+    def _judged(self, solution: Solution) -> Judgement:
+        climb = self.climb
+        try:
+            if self._estimator is None:
+                self._estimator = Estimator(climb.scaled, solution.model, None, climb.seed)
+            return climb.judged(solution, self._estimator(jnp.asarray(solution.theta)))
+        except AnagramError as error:
+            return Judgement(float("inf"), False, (str(error),))
+
+
+def _rms(values: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(np.abs(values) ** 2)))

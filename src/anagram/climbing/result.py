@@ -1,0 +1,190 @@
+"""What a climb or a march found: one solution, its estimated error, and plain words on whether that is enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from anagram.climbing.climb import GAVE_UP, INTERRUPTED, NO_LARGER, REACHED, TIME_UP, Climb, Given, Judgement, TrainRung
+from anagram.climbing.march import March
+from anagram.compound import Compound
+from anagram.compound.batch import sample
+from anagram.compound.judge import Judge
+from anagram.solution import Solution
+from anagram.statement.condition import describe_point
+from anagram.statement.domains import Kronecker
+from anagram.statement.problem import Problem
+from anagram.statement.stretches import evolution_axis
+from anagram.training.history import History
+from anagram.training.ladder import RACE, best
+from anagram.training.rungs import Plan, Rung
+
+LOST = 3e-3  # residual, in natural sizes, above which a race of small networks has not got hold of an evolution
+LOOKED_AT = 2048  # points at which the largest residual is looked for
+ROUNDED = 1e-12  # a relative error that is rounding, about
+
+Tell = Callable[[Rung], None]
+
+
+class Found:
+    """A solution with the judgement on it and the rungs that led to it."""
+
+    def __init__(self, solution: Solution, judgement: Judgement, rungs: list[Rung], reason: str, tol: float) -> None:
+        self.solution, self.judgement, self.rungs, self.reason, self.tol = solution, judgement, rungs, reason, tol
+
+    @property
+    def reached(self) -> bool | None:
+        """Whether the tolerance is met; a tolerance of 0 is one of which nobody can tell."""
+        if self.tol == 0:
+            return None
+        return bool(self.judgement.trusted and self.judgement.value <= self.tol)
+
+    def finished(self, problem: Problem) -> Solution:
+        """The solution of the problem as it was stated, with all of this in its summary."""
+        solution, judgement, summary = self.solution, self.judgement, self.solution.summary
+        solution.problem = problem
+        summary.pop("rung", None)
+        summary["problem"] = problem.name
+        summary["seconds"] = sum(r.outcome.seconds for r in self.rungs)
+        summary["compile_seconds"] = sum(r.outcome.compile_seconds for r in self.rungs)
+        summary["total_steps"] = sum(r.outcome.steps for r in self.rungs)
+        summary["tol"], summary["reached"] = self.tol, self.reached
+        summary["relative_error_estimate"] = _finite(judgement.value)
+        summary["error_estimate"] = self._estimate()
+        summary["rungs"] = [r.as_json() for r in self.rungs]
+        summary["stopped_because"] = self.reason
+        if self.reached is False:
+            summary["missing"] = missing(solution, judgement, self.reason)
+        return solution
+
+    def _estimate(self) -> dict[str, Any]:
+        found = self.judgement.estimate
+        if found is None:
+            reasons = list(self.judgement.reasons) or ["the residual is far too large"]
+            return {"value": None, "relative": None, "reliable": False, "reasons": reasons}
+        # What the comparison of two rungs adds to the estimate of the tangent space.
+        factor = self.judgement.value / found.worst if found.worst > 0 else 1.0
+        return {
+            "value": found.value * factor,
+            "relative": found.relative * factor,
+            "reliable": self.judgement.trusted,
+            "reasons": [] if self.judgement.trusted else list(self.judgement.reasons),
+            "coefficients": {name: value * factor for name, value in found.coefficients.items()},
+        }
+
+
+def find(
+    problem: Problem, tol: float, seed: int, train: TrainRung, seconds: float | None, given: Given, tell: Tell
+) -> Found:
+    """Climb; where a network does not get hold of an evolution, march."""
+    axis = None if given.is_one_rung or given.points is not None else evolution_axis(problem)
+
+    def give_up(rungs: Any, plan: Plan) -> bool:
+        return axis is not None and plan.level > RACE and best(rungs).outcome.residual > LOST
+
+    climb = Climb(problem, tol, seed, train, seconds, given, give_up=give_up)
+    reason = climb.run(tell)
+    if axis is not None and reason in (GAVE_UP, NO_LARGER):
+        left = None if seconds is None else max(0.0, seconds - climb.spent)
+        marched = _march(problem, axis, tol, seed, train, left, tell, climb)
+        if marched is not None:
+            return marched
+    place = climb.best
+    judgement = climb.estimate(place)
+    if reason == NO_LARGER and judgement.value <= ROUNDED:
+        reason = "converged: what is left is rounding"
+    return Found(climb.solutions[place], judgement, climb.rungs, reason, tol)
+
+
+def _march(
+    problem: Problem,
+    axis: str,
+    tol: float,
+    seed: int,
+    train: TrainRung,
+    seconds: float | None,
+    tell: Tell,
+    climb: Climb,
+) -> Found | None:
+    march = March(problem, axis, tol, seed, train, seconds)
+    reason = march.run(tell)
+    rungs = [*climb.rungs, *march.rungs]
+    if march.edges[-1] < march.high:
+        # It did not come to the end: what one network found of the whole is all there is.
+        place = climb.best
+        why = {REACHED: NO_LARGER}.get(reason, reason)
+        return Found(climb.solutions[place], climb.estimate(place), rungs, why, tol)
+    model, theta = march.joined()
+    history = _joined([s.history for s in march.solutions])
+    last = march.solutions[-1].summary
+    summary = {
+        **last,
+        "model": repr(model.spec),
+        "parameters": model.parameters,
+        "points": sum(s.summary["points"] for s in march.solutions),
+        "rows": sum(s.summary["rows"] for s in march.solutions),
+        "steps": history.count,
+        "loss": float(np.mean([s.loss for s in march.solutions])),
+        "best": {"step": history.count, "validation_loss": last["validation_loss"]},
+        "stretches": list(march.edges),
+    }
+    solution = Solution(problem, model, theta, history, summary)
+    _measure(solution, climb.scaled, seed)
+    worst = max(march.errors, key=lambda e: e.worst)
+    trusted = problem.is_linear or march.worst <= 0.03
+    judgement = Judgement(march.worst, trusted, () if trusted else worst.reasons, worst)
+    return Found(solution, judgement, rungs, REACHED if march.worst <= tol else NO_LARGER, tol)
+
+
+def _measure(solution: Solution, scaled: Problem, seed: int) -> None:
+    """Losses on fresh points, and errors where the solution is known, of stretches that were joined."""
+    compound = Compound(scaled, solution.model)
+    judge = Judge(compound, sample(scaled, None, seed), seed)
+    measured = judge.measure(compound.numbers, jnp.asarray(solution.theta), *judge.data)
+    known = scaled.knows_solution
+    solution.summary |= {
+        "validation_loss": float(measured.validation_loss),
+        "l2_error": float(measured.l2_error) if known else None,
+        "relative_l2_error": float(measured.relative_l2_error) if known else None,
+        "condition_losses": {key: float(measured.condition_losses[key]) for key in scaled.conditions},
+    }
+
+
+def _joined(histories: list[History]) -> History:
+    """Histories one after the other."""
+    whole = History()
+    seconds = 0.0
+    for history in histories:
+        before = whole.count
+        shifted = {**history.steps, "seconds": history.steps["seconds"] + seconds}
+        shared = shifted if not whole.steps else {k: v for k, v in shifted.items() if k in whole.steps}
+        whole.steps = {k: np.concatenate([whole.steps[k], v]) if whole.steps else v for k, v in shared.items()}
+        whole.blocks += [{**b, "step": b["step"] + before, "seconds": b["seconds"] + seconds} for b in history.blocks]
+        seconds = whole.blocks[-1]["seconds"]
+    return whole
+
+
+def missing(solution: Solution, judgement: Judgement, reason: str) -> str:
+    """Why a tolerance was not met: which condition, where, and what would help."""
+    problem = solution.stated_problem()
+    losses = solution.summary["condition_losses"]
+    key = max(losses, key=lambda k: losses[k])
+    region = problem.region(key)
+    x = region.draw(Kronecker(LOOKED_AT), np.random.default_rng(0)).x
+    residual = solution.residual(key, x)
+    place = describe_point(problem.domain.axes, x[int(np.argmax(residual))])
+    doubt = "" if judgement.trusted else f"; the estimate is not to be relied on ({'; '.join(judgement.reasons)})"
+    helps = {
+        TIME_UP: "more time helps: seconds=",
+        INTERRUPTED: "it was interrupted, and can go on: resume",
+        NO_LARGER: "larger networks did not help: look for a layer, a kink, noise in the data or a condition too few "
+        "there, or give a model and points of your own",
+    }.get(reason, "a larger model or more steps may help")
+    return f"the residual is largest in '{key}', near {place}{doubt}; {helps}"
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,101 @@
+"""Rungs as runs: each is trained, watched and kept like any run; those that were kept are read, not trained again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from anagram.errors import FileError
+from anagram.keeping.runfolder import RUNGS, RunFolder
+from anagram.keeping.snapshot import Snapshot, check_fingerprint, fingerprint, restore
+from anagram.keeping.solutions import read_solution, save
+from anagram.solution import Solution
+from anagram.statement.problem import Problem
+from anagram.training.budget import Budget
+from anagram.training.configuration import Configuration
+from anagram.training.rungs import Rung
+from anagram.training.setting import Setting
+from anagram.training.trainer import Monitor, Trainer
+from anagram.training.watch import SpectrumWatch
+
+NOT_DONE = ("interrupted", "time used up")  # rungs that ended so go on when the run does
+
+
+class TrainedRungs:
+    """Trains rungs one after the other.
+
+    Args:
+        configuration: of the whole run.
+        monitors: of every rung.
+        kept: the folder of the run, if there is one. Each rung has a folder inside it once it is done.
+        announce: called with each trainer before it is compiled.
+    """
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        monitors: Sequence[Monitor] = (),
+        kept: RunFolder | None = None,
+        announce: Callable[[Trainer], None] = lambda _: None,
+    ) -> None:
+        self.configuration, self.kept, self.announce = configuration, kept, announce
+        self.monitors = monitors if kept is None else [SpectrumWatch(), *monitors, kept]
+        self.count = 0
+        self.last: Trainer | None = None
+        self._solution: Solution | None = None
+        self._snapshot: tuple[int, Snapshot, Any] | None = None
+
+    def go_on_from(self, rung: int, snapshot: Snapshot, told: Any) -> None:
+        """A checkpoint of the rung that was under way, and the fingerprint that the record has of it."""
+        self._snapshot = (rung, snapshot, told)
+
+    @property
+    def known(self) -> int:
+        """How many rungs are kept."""
+        number = 0
+        while self.kept is not None and (self._folder(number) / "run.json").exists():
+            number += 1
+        return number
+
+    def __call__(
+        self, problem: Problem, setting: Setting, budget: Budget, goal: Callable[[Trainer], str | None] | None
+    ) -> Solution:
+        number, self.count = self.count, self.count + 1
+        if number < self.known:
+            self._solution = None
+            return Solution.of(read_solution(self._folder(number), problem))
+        trainer = Trainer(problem, setting, self.configuration.seed, result=Solution, compile_now=False)
+        self.last = trainer
+        self.announce(trainer)
+        snapshot = self._snapshot if self._snapshot is not None and self._snapshot[0] == number else None
+        if self.kept is not None and snapshot is None:
+            self.kept.begin(trainer, self.configuration, rung=number)
+        trainer.compile()
+        if snapshot is not None:
+            self._restore(trainer, snapshot[1], snapshot[2])
+        elif self.kept is not None:
+            self.kept.compiled(trainer)
+        reached = trainer.train(budget, list(self.monitors), keep=self.configuration.keep, goal=goal)
+        self._solution = Solution.of(reached)
+        return self._solution
+
+    def note(self, _: Rung) -> None:
+        """Keep the rung that was trained last, unless it is to go on."""
+        solution = self._solution
+        if self.kept is None or solution is None or solution.stopped_because in NOT_DONE:
+            return
+        with self.kept.guarded("a rung"):
+            save(solution, self._folder(self.count - 1))
+
+    def _restore(self, trainer: Trainer, snapshot: Snapshot, told: Any) -> None:
+        assert self.kept is not None
+        different = check_fingerprint(fingerprint(trainer), told)
+        if different:
+            raise FileError(f"the run in '{self.kept.path}' cannot go on with this problem: {different}")
+        restore(trainer, snapshot)
+        self.kept.continues(trainer)
+
+    def _folder(self, number: int) -> Path:
+        assert self.kept is not None
+        return self.kept.path / RUNGS / f"{number:03d}"

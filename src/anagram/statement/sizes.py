@@ -1,0 +1,276 @@
+"""Natural sizes: how large values, and the rows of every condition, are by the problem's own account.
+
+A problem in metres and the same one in kilometres must be solved with the same digits. What a network gives is
+therefore offset + size·N with N of the order of one, and every row is divided by what its operator makes of a wave of
+the domain's own length. Both follow from sources, operators and domain alone, and change with the units as the problem does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from anagram.statement.condition import source_rows, with_fields
+from anagram.statement.domains import Cloud, GaussLegendre, Kronecker, Region
+from anagram.statement.evaluation import evaluate_many
+from anagram.statement.expressions import Derivatives, Elsewhere, Leaf, Node, Unknown, Wanted, degree, postorder
+from anagram.statement.fields import Field, Frame, constant
+from anagram.statement.problem import Problem
+
+# Half waves along every axis: more than one, because an operator may vanish on one of them.
+WAVES = (1.0, 1.5, 1.0, 1.5)
+SMALLEST, LARGEST = 1e-60, 1e60  # of sizes that are looked for
+SAME = 1e-9  # values that differ by less than this fraction of their size are taken to be constant
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The natural sizes of a problem.
+
+    Attributes:
+        offset: the middle of the values of each unknown, for every real component of a model's output.
+        size: how far from the middle they are, about.
+        rows: by condition, how large the rows of each of its real components are.
+    """
+
+    offset: tuple[float, ...]
+    size: tuple[float, ...]
+    rows: dict[str, tuple[float, ...]]
+
+
+def natural_sizes(problem: Problem) -> Sizes:
+    """Offsets and sizes of the unknowns, and what the rows of the conditions are to be divided by."""
+    trial = _Trial(problem)
+    offset, spread = trial.given_values()
+    size = trial.amplitudes(offset, spread)
+    rows = trial.row_sizes(offset, size)
+    return Sizes(trial.per_output(offset), trial.per_output(size), rows)
+
+
+def in_natural_sizes(problem: Problem, sizes: Sizes) -> Problem:
+    """The same problem with the rows of every condition divided by their natural sizes."""
+    return problem.restated(row_sizes=sizes.rows)
+
+
+class _Trial:
+    """Conditions at some points of their regions, applied to waves."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.names = [u.name for u in problem.unknowns]
+        self.clouds: dict[str, Cloud] = {}
+        self.sources: dict[str, np.ndarray] = {}
+        for key in problem.conditions:
+            region = problem.region(key)
+            cloud = region.draw(_points(region), np.random.default_rng(0))
+            self.clouds[key] = cloud
+            self.sources[key] = source_rows(
+                problem.sources[key], region, cloud.x, problem.components[key], f"condition '{key}'"
+            )
+
+    def rows(self, key: str, offset: Mapping[str, float], size: Mapping[str, float], wave: int) -> np.ndarray:
+        """D of offset + size·wave at the points of a condition: (points, real components)."""
+        problem, cloud = self.problem, self.clouds[key]
+        waves, frame = _Waves(problem, offset, size, wave), Frame(problem.domain.axes)
+        fields: dict[str, Field] = {n: Field(Leaf(waves, n, (0,) * len(frame.axes)), frame) for n in self.names}
+        fields |= {name: constant(guess, frame) for name, guess in problem.coefficients.items()}
+        normal = None if cloud.normal is None else cloud.normal.T
+        nodes = with_fields(problem.expressions[key], fields, problem.domain.axes, normal)
+        columns: list[np.ndarray] = []
+        for value, is_complex in zip(evaluate_many(nodes, cloud.x), problem.components[key], strict=True):
+            columns += [np.real(value), np.imag(value)] if is_complex else [np.real(value)]
+        return np.stack(columns, axis=1)
+
+    def at_rest(self, key: str, offset: Mapping[str, float]) -> np.ndarray:
+        """D of the offsets alone."""
+        return self.rows(key, offset, dict.fromkeys(self.names, 0.0), 0)
+
+    def response(self, key: str, offset: Mapping[str, float], size: Mapping[str, float]) -> np.ndarray:
+        """By how much the rows of each component change when waves are added to the offsets, root mean square."""
+        rest = self.at_rest(key, offset)
+        changes = [self.rows(key, offset, size, wave) - rest for wave in range(len(WAVES))]
+        return _rms(np.concatenate(changes))
+
+    def given_values(self) -> tuple[dict[str, float], dict[str, float]]:
+        """The middle of the values that conditions give each unknown, and how far from it they are."""
+        offset, spread = dict.fromkeys(self.names, 0.0), dict.fromkeys(self.names, 0.0)
+        complex_ones = {u.name for u in self.problem.unknowns if u.is_complex}
+        given: dict[str, list[np.ndarray]] = {name: [] for name in self.names}
+        others: dict[str, list[np.ndarray]] = {name: [] for name in self.names}
+        for key in self.problem.conditions:
+            for name, values, plain in self._values(key):
+                (given if plain else others)[name].append(values)
+        # Conditions such as Robin's count where there is no other.
+        given = {name: parts or others[name] for name, parts in given.items()}
+        for name, parts in given.items():
+            if not parts:
+                continue
+            values = np.concatenate(parts)
+            middle = 0.0 if name in complex_ones else float(values.mean())
+            around = float(_rms(values - middle))
+            # A middle that is small beside the values is none.
+            if abs(middle) < around:
+                middle, around = 0.0, float(_rms(values))
+            offset[name], spread[name] = middle, around if around > SAME * abs(middle) else 0.0
+        return offset, spread
+
+    def _values(self, key: str) -> list[tuple[str, np.ndarray, bool]]:
+        """The values that a condition gives to one unknown, if it does, and whether it speaks of nothing else."""
+        found: list[tuple[str, np.ndarray, bool]] = []
+        inside = self.problem.region(key).dimension == self.problem.domain.dimension
+        zero, column = dict.fromkeys(self.names, 0.0), 0
+        for node, is_complex in zip(self.problem.expressions[key], self.problem.components[key], strict=True):
+            read = unknowns_in(node)
+            names = {u.name for u in read}
+            plain = not any(any(u.index) for u in read)
+            if len(names) == 1 and degree(node) == 1 and (plain or not inside):
+                name = names.pop()
+                rest = self.at_rest(key, zero)[:, column]
+                slope = self.at_rest(key, zero | {name: 1.0})[:, column] - rest
+                if np.all(np.abs(slope) > 0):
+                    values = (self.sources[key][:, column] - rest) / slope
+                    if is_complex:
+                        values = np.concatenate([values, self.sources[key][:, column + 1]])
+                    found.append((name, values, plain))
+            column += 2 if is_complex else 1
+        return found
+
+    def amplitudes(self, offset: Mapping[str, float], spread: Mapping[str, float]) -> dict[str, float]:
+        """How far from its middle each unknown is: by the values given, and by what sources ask of the operators."""
+        size = dict(spread)
+        for name in self.names:
+            asked = [self._asked(key, name, offset) for key in self.problem.conditions if self._reads(key, name)]
+            size[name] = max([size[name], *(a for a in asked if a > 0)])
+        for _ in self.names:  # unknowns that no source speaks of balance the others
+            missing = [name for name in self.names if size[name] == 0]
+            for name in missing:
+                size[name] = max(
+                    [self._balanced(key, name, offset, size) for key in self.problem.conditions], default=0.0
+                )
+        return {name: s if s > 0 else (abs(offset[name]) or 1.0) for name, s in size.items()}
+
+    def _is_affine(self, key: str) -> bool:
+        return all(degree(node) == 1 for node in self.problem.expressions[key])
+
+    def _reads(self, key: str, name: str) -> bool:
+        return any(u.name == name for node in self.problem.expressions[key] for u in unknowns_in(node))
+
+    def _asked(self, key: str, name: str, offset: Mapping[str, float]) -> float:
+        """The size of an unknown with which the operator is as large as the source, the other unknowns at rest."""
+        excess = _rms(self.sources[key] - self.at_rest(key, offset))
+        scale = np.maximum(_rms(self.sources[key]), _rms(self.at_rest(key, offset)))
+        asked = [0.0]
+        for column in np.flatnonzero(excess > SAME * scale):
+
+            def response(amplitude: float, column: int = column) -> float:
+                sizes = dict.fromkeys(self.names, 0.0) | {name: amplitude}
+                return float(self.response(key, offset, sizes)[column])
+
+            asked.append(_solved(response, float(excess[column]), linear=self._is_affine(key)))
+        return max(asked)
+
+    def _balanced(self, key: str, name: str, offset: Mapping[str, float], size: Mapping[str, float]) -> float:
+        """The size of an unknown with which it changes the rows of a condition as much as all others do."""
+        if not self._reads(key, name):
+            return 0.0
+        others = self.response(key, offset, size)
+        alone = dict.fromkeys(self.names, 0.0)
+        found = [0.0]
+        for column in np.flatnonzero(others > 0):
+
+            def response(amplitude: float, column: int = column) -> float:
+                return float(self.response(key, offset, alone | {name: amplitude})[column])
+
+            found.append(_solved(response, float(others[column]), linear=self._is_affine(key)))
+        return max(found)
+
+    def row_sizes(self, offset: Mapping[str, float], size: Mapping[str, float]) -> dict[str, tuple[float, ...]]:
+        """How large the rows of every condition are for waves of natural size; their sources where that is nothing."""
+        found = {}
+        for key in self.problem.conditions:
+            response = self.response(key, offset, size)
+            fallback = _rms(self.sources[key] - self.at_rest(key, offset))
+            fallback = np.where(np.isfinite(fallback) & (fallback > 0), fallback, 1.0)
+            usable = np.isfinite(response) & (response > 0)
+            found[key] = tuple(float(s) for s in np.where(usable, response, fallback))
+        return found
+
+    def per_output(self, values: Mapping[str, float]) -> tuple[float, ...]:
+        """A number for each real component of the unknowns."""
+        return tuple(values[u.name] for u in self.problem.unknowns for _ in range(u.components))
+
+
+class _Waves:
+    """offset + size·√2ⁿ Π cos(π k z_i + φ_i) for each unknown, z from 0 to 1 along every axis."""
+
+    adds_up = False
+
+    def __init__(self, problem: Problem, offset: Mapping[str, float], size: Mapping[str, float], wave: int) -> None:
+        self.offset, self.size = offset, size
+        domain = problem.domain
+        self.low, self.number = domain.low, np.pi * WAVES[wave] / domain.lengths
+        count = len(problem.unknowns)
+        phases = np.random.default_rng(wave).uniform(0, 2 * np.pi, (count, 2, domain.dimension))
+        self.phases = {u.name: (phases[k], u.is_complex) for k, u in enumerate(problem.unknowns)}
+
+    def derivatives(self, x: Any, wanted: dict[str, Wanted]) -> dict[str, Derivatives]:
+        """The wanted derivatives at points, given as arrays of coordinates."""
+        found = {}
+        for name, which in wanted.items():
+            phases, is_complex = self.phases[name]
+            values = {}
+            for index in which.indices:
+                parts = [self._wave(x, phase, index) for phase in phases[: 1 + is_complex]]
+                value = parts[0] + 1j * parts[1] if is_complex else parts[0]
+                values[index] = self.size[name] * value + (0.0 if any(index) else self.offset[name])
+            found[name] = Derivatives(values)
+        return found
+
+    def _wave(self, x: Any, phase: np.ndarray, index: tuple[int, ...]) -> Any:
+        product = 1.0
+        for axis, order in enumerate(index):
+            argument = self.number[axis] * (x[axis] - self.low[axis]) + phase[axis] + order * np.pi / 2
+            product = product * np.sqrt(2) * self.number[axis] ** order * np.cos(argument)
+        return product
+
+
+def _points(region: Region) -> Any:
+    return GaussLegendre(6) if region.dimension <= 2 else Kronecker(128)
+
+
+def _rms(values: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return np.sqrt(np.mean(np.square(values), axis=0))
+
+
+def unknowns_in(node: Node) -> list[Unknown]:
+    """The derivatives of unknowns that an expression reads."""
+    found: list[Unknown] = []
+    for part in postorder([node]):
+        if isinstance(part, Unknown):
+            found.append(part)
+        elif isinstance(part, Elsewhere):
+            found += unknowns_in(part.inner)
+    return found
+
+
+def _solved(response: Callable[[float], float], wanted: float, *, linear: bool) -> float:
+    """The smallest amplitude with which a response is as large as wanted; 0 if there is none."""
+    if linear:
+        slope = response(1.0)
+        return wanted / slope if slope > 0 else 0.0
+    low, high = np.log(SMALLEST), np.log(LARGEST)
+    grid = np.linspace(low, high, 61)
+    values = np.array([response(float(np.exp(a))) for a in grid])
+    enough = np.isfinite(values) & (values >= wanted)
+    if not enough.any() or enough[0]:
+        return 0.0
+    low, high = grid[np.argmax(enough) - 1], grid[np.argmax(enough)]
+    for _ in range(40):
+        middle = (low + high) / 2
+        value = response(float(np.exp(middle)))
+        low, high = (low, middle) if np.isfinite(value) and value >= wanted else (middle, high)
+    return float(np.exp(high))

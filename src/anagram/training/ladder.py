@@ -1,0 +1,140 @@
+"""The ladder: which network to train next, from what those before it showed.
+
+Networks are small at first and trained from scratch on every rung: a step costs about the third power of the number of
+parameters, so that all smaller rungs together cost a fraction of the last one. How many layers are best differs from
+problem to problem by factors of up to a thousand, and is found by a race at the small end. Points become more where the
+residual on fresh points says so. Nothing here looks at a clock: the same problem and seed climb the same rungs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from anagram.training.rungs import LEVELS, Plan, Rung
+
+FEW_DIGITS = 1e-4  # tolerances from here on are tried with the smallest network first
+RACE = 1  # the level at which numbers of layers race
+DEPTHS, DEPTHS_IN_SPACE = (2, 3, 1), (2, 1, 3)  # in two dimensions at most, and in more
+LOOSE, CLOSE, CLOSEST = 0.2, 0.075, 0.02  # ρ*: steps far from the edge are quick and end early
+DENSER = 2.5
+DENSEST = 40.0  # rows for each parameter at most
+ENOUGH = 3.0  # a level that improves by less than this factor does not pay
+ROUNDING = 1e-13  # relative errors below are rounding
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the choice of rungs depends on besides the rungs themselves."""
+
+    dimension: int
+    tol: float
+    most_parameters: int
+
+    @property
+    def goal(self) -> float:
+        """The relative error that is aimed at."""
+        return max(self.tol, ROUNDING)
+
+
+def first_plan(facts: Facts) -> Plan:
+    """A network that is small, and as large as the number of digits asks for."""
+    return _base(facts, 0 if facts.tol >= FEW_DIGITS else RACE)
+
+
+def next_plan(facts: Facts, rungs: Sequence[Rung]) -> Plan | None:
+    """The network after these; None if no other is worth trying."""
+    if not rungs:
+        return first_plan(facts)
+    last = rungs[-1]
+    denser = _denser(facts, last, rungs)
+    if denser is not None:
+        return denser
+    level = last.plan.level
+    here = [r for r in rungs if r.plan.level == level]
+    if level == RACE and not _on_course(facts, rungs):
+        for depth in _depths(facts):
+            if all(r.plan.depth != depth for r in here):
+                return replace(best(here).plan, depth=depth)
+    if level > RACE:
+        other = _variant(facts, rungs, here)
+        if other is not None:
+            return other
+    return _higher(facts, rungs, best(here).plan)
+
+
+def best(rungs: Sequence[Rung]) -> Rung:
+    """The one with the smallest residual on fresh points."""
+    return min(rungs, key=lambda r: r.outcome.residual)
+
+
+def _base(facts: Facts, level: int) -> Plan:
+    return Plan(level, ratio=_ratio(facts, level), density=_density(facts))
+
+
+def _higher(facts: Facts, rungs: Sequence[Rung], plan: Plan) -> Plan | None:
+    level = plan.level + 1
+    if level >= len(LEVELS) or LEVELS[level] > facts.most_parameters:
+        return None
+    tried = sorted({r.plan.level for r in rungs})
+    residuals = [best([r for r in rungs if r.plan.level == k]).outcome.residual for k in tried]
+    # Two levels in a row that do not pay: a floor that no network of this kind gets below.
+    if len(tried) > 3 and residuals[-1] * ENOUGH > residuals[-2] and residuals[-2] * ENOUGH > residuals[-3]:
+        return None
+    return replace(plan, level=level, ratio=min(plan.ratio, _ratio(facts, level)))
+
+
+def _denser(facts: Facts, last: Rung, rungs: Sequence[Rung]) -> Plan | None:
+    """The same network on more points, where it fits those it has and not the equation between them.
+
+    Where that does not help, the points are laid into cells that move to where the residual is.
+    """
+    if not last.outcome.overfitted or last.outcome.residual <= facts.goal:
+        return None
+    same = [r for r in rungs if (r.plan.level, r.plan.depth) == (last.plan.level, last.plan.depth)]
+    if len(same) > 2 or last.plan.cells:
+        return None
+    if len(same) == 2 and facts.dimension <= 2:
+        return replace(last.plan, cells=True)
+    denser = last.plan.density * DENSER
+    return replace(last.plan, density=denser) if denser <= DENSEST else None
+
+
+def _on_course(facts: Facts, rungs: Sequence[Rung]) -> bool:
+    """Whether errors fall so fast with the size that the next level should be enough."""
+    lower = [r for r in rungs if r.plan.level == RACE - 1]
+    now = best([r for r in rungs if r.plan.level == RACE]).outcome.residual
+    before = best(lower).outcome.residual if lower else 1.0
+    return now**2 / max(before, now) <= facts.goal
+
+
+def _variant(facts: Facts, rungs: Sequence[Rung], here: Sequence[Rung]) -> Plan | None:
+    """Another form of a level that did not pay: other layers, steps closer to the edge, or steeper inputs."""
+    level = here[0].plan.level
+    below = best([r for r in rungs if r.plan.level == level - 1])
+    now = best(here)
+    if now.outcome.residual * ENOUGH < below.outcome.residual or len(here) > 3:
+        return None
+    tried = {(r.plan.depth, r.plan.ratio, r.plan.scale) for r in here}
+    base = here[0].plan
+    others = [
+        replace(base, ratio=CLOSEST),
+        *(replace(base, depth=depth) for depth in _depths(facts) if depth != base.depth),
+        replace(base, scale=2.0),
+    ]
+    return next((p for p in others if (p.depth, p.ratio, p.scale) not in tried), None)
+
+
+def _depths(facts: Facts) -> tuple[int, ...]:
+    return DEPTHS if facts.dimension <= 2 else DEPTHS_IN_SPACE
+
+
+def _ratio(facts: Facts, level: int) -> float:
+    """ρ*: the larger, the sooner the first digits come, and the fewer there are in the end."""
+    if facts.tol >= 1e-4 or (facts.tol >= 1e-7 and level <= RACE):
+        return LOOSE
+    return CLOSE
+
+
+def _density(facts: Facts) -> float:
+    return 4.0 if facts.dimension <= 3 else 6.0

@@ -1,0 +1,136 @@
+"""Rungs of a ladder: which network is trained on which points, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from anagram.models import MLP
+from anagram.statement.domains import Cells, GaussLegendre, Kronecker, PointRule, PointSet
+from anagram.statement.domains.rules import MOST_NODES
+from anagram.statement.problem import Problem
+
+FEWEST = 40  # points inside the domain
+# Parameters of the networks of each level, about.
+LEVELS = (65, 150, 290, 540, 960, 1700, 3000)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a rung is.
+
+    Attributes:
+        level: how large the network is, see `LEVELS`.
+        depth: how many hidden layers it has.
+        scale: of its input, see `anagram.MLP`.
+        ratio: ρ* of its steps.
+        density: rows for each parameter.
+        cells: whether points move with the residual.
+    """
+
+    level: int
+    depth: int = 2
+    scale: float = 1.0
+    ratio: float = 0.075
+    density: float = 4.0
+    cells: bool = False
+
+    def model(self, problem: Problem, offset: tuple[float, ...], size: tuple[float, ...]) -> MLP:
+        """The network of the level with so many layers, as wide as its number of parameters allows."""
+        wanted, sought = LEVELS[self.level], problem.sought
+        width = 1
+        while MLP(*[width + 1] * self.depth).count(sought.domain, sought.outputs) <= 1.08 * wanted:
+            width += 1
+        width = max(width, 2 + sought.outputs // 2)
+        return MLP(*[width] * self.depth, scale=self.scale, offset=offset, size=size)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a rung.
+
+    Attributes:
+        parameters: of its network.
+        points: in all conditions together.
+        steps: taken.
+        seconds: of training.
+        compile_seconds: of compilation, also of the estimate.
+        loss: on its own points.
+        validation_loss: on fresh ones.
+        relative_error: the true one, where the solution is known.
+        estimate: the estimated relative error, if it was estimated.
+        trusted: whether the estimate can be relied on.
+        reasons: why not.
+        stopped_because: why it ended.
+    """
+
+    parameters: int
+    points: int
+    steps: int
+    seconds: float
+    compile_seconds: float
+    loss: float
+    validation_loss: float
+    relative_error: float | None
+    estimate: float | None = None
+    trusted: bool = False
+    reasons: tuple[str, ...] = ()
+    stopped_because: str = ""
+
+    @property
+    def residual(self) -> float:
+        """Root mean square of the residuals on fresh points, in natural sizes."""
+        return float(np.sqrt(2 * self.validation_loss))
+
+    @property
+    def overfitted(self) -> bool:
+        """Whether the network fits its points and not the equation between them."""
+        return self.validation_loss > OVERFITTED * self.loss
+
+
+OVERFITTED = 10.0  # times as large on fresh points
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A plan and its outcome; the network and its parameters are kept for the best one only."""
+
+    plan: Plan
+    outcome: Outcome
+    model: dict[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """For records: flat, as users read it."""
+        return {**asdict(self.plan), **asdict(self.outcome), "model": self.model}
+
+
+def rung_points(plan: Plan, problem: Problem, parameters: int) -> dict[str, PointRule]:
+    """Points for a rung, by condition: those of Gauss and Legendre in two dimensions at most, random ones in more."""
+    dimension = problem.domain.dimension
+    inner = [key for key in problem.conditions if problem.region(key).dimension == dimension]
+    rows = sum(len(problem.components[key]) + sum(problem.components[key]) for key in inner)
+    inside = max(FEWEST, round(plan.density * parameters / max(1, rows)))
+    nodes = min(MOST_NODES, max(3, round(inside ** (1 / dimension))))
+    rules: dict[str, PointRule] = {}
+    for key in problem.conditions:
+        region = problem.region(key)
+        if isinstance(region, PointSet) or region.dimension == 0:
+            continue
+        if plan.cells and key in inner:
+            rules[key] = Cells(inside, order=4)
+        elif dimension <= 2:
+            rules[key] = GaussLegendre(nodes)
+        else:
+            rules[key] = Kronecker(inside if key in inner else max(16, inside // 4))
+    return rules
+
+
+def rung_from_json(data: Mapping[str, Any]) -> Rung:
+    """The inverse of `Rung.as_json`."""
+    plan = Plan(**{name: data[name] for name in Plan.__dataclass_fields__})
+    values = {name: data[name] for name in Outcome.__dataclass_fields__}
+    outcome = Outcome(**{**values, "reasons": tuple(values["reasons"])})
+    return Rung(plan, outcome, dict(data["model"]))
