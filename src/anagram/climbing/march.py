@@ -111,7 +111,7 @@ class March:
 
     def joined(self) -> tuple[ParametricModel, np.ndarray]:
         """All stretches as one model with its parameters."""
-        specs = [s.model.spec for s in self.solutions]
+        specs: list[Any] = [s.model.spec for s in self.solutions]
         spec = Pieces(*specs, axis=self.axis, edges=self.edges)
         sought = self.problem.sought
         model = ParametricModel(sought, spec, 0)

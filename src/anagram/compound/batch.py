@@ -46,7 +46,7 @@ def row_scale(weight: float, point_weights: np.ndarray, sizes: np.ndarray) -> np
     This is the one place where weights and the natural sizes of rows enter; all sizes are one unless a problem has been
     given others (see `anagram.statement.sizes`).
     """
-    return np.sqrt(weight * point_weights)[:, None] / sizes
+    return np.sqrt(weight * point_weights)[..., None] / sizes
 
 
 def sample(problem: Problem, points: Points = None, seed: int = 0, inside: int | None = None) -> Batch:

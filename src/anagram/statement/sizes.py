@@ -2,7 +2,8 @@
 
 A problem in metres and the same one in kilometres must be solved with the same digits. What a network gives is
 therefore offset + size·N with N of the order of one, and every row is divided by what its operator makes of a wave of
-the domain's own length. Both follow from sources, operators and domain alone, and change with the units as the problem does.
+the domain's own length. Both follow from sources, operators and domain alone, and change with the units as the problem
+does.
 """
 
 from __future__ import annotations
@@ -163,7 +164,7 @@ class _Trial:
         excess = _rms(self.sources[key] - self.at_rest(key, offset))
         scale = np.maximum(_rms(self.sources[key]), _rms(self.at_rest(key, offset)))
         asked = [0.0]
-        for column in np.flatnonzero(excess > SAME * scale):
+        for column in np.flatnonzero(excess > SAME * scale).tolist():
 
             def response(amplitude: float, column: int = column) -> float:
                 sizes = dict.fromkeys(self.names, 0.0) | {name: amplitude}
@@ -179,7 +180,7 @@ class _Trial:
         others = self.response(key, offset, size)
         alone = dict.fromkeys(self.names, 0.0)
         found = [0.0]
-        for column in np.flatnonzero(others > 0):
+        for column in np.flatnonzero(others > 0).tolist():
 
             def response(amplitude: float, column: int = column) -> float:
                 return float(self.response(key, offset, alone | {name: amplitude})[column])

@@ -290,6 +290,6 @@ def _reasons(disagreement: float, unseen: float, relative: float, linear: bool) 
     return tuple(reasons)
 
 
-def _rms(values: Array) -> float:
+def _rms(values: Array | np.ndarray) -> float:
     """Over points; the squares of components add up."""
     return float(jnp.sqrt(jnp.mean(jnp.sum(jnp.abs(values) ** 2, axis=-1))))

@@ -23,9 +23,9 @@ CHECKS = 8  # for each doubling of the number of steps
 class Budget:
     """When to stop.
 
-    `tol` is the relative error that is aimed at, 0 for as small as it gets; see `anagram.climbing`. A run is stagnant when the loss fell by less than the fraction `least_progress` in
-    the last `patience` steps. With `early_stopping` it also ends when the loss on fresh points has had no new minimum
-    for so many steps.
+    `tol` is the relative error that is aimed at, 0 for as small as it gets; see `anagram.climbing`. A run is stagnant
+    when the loss fell by less than the fraction `least_progress` in the last `patience` steps. With `early_stopping`
+    it also ends when the loss on fresh points has had no new minimum for so many steps.
     """
 
     steps: int

@@ -31,8 +31,9 @@ class Goal:
         return "its floor is in sight" if self.watch_floor and floor_in_sight(run) else None
 
     def _is_due(self, blocks: Sequence[Mapping[str, Any]]) -> bool:
-        """Whether the last check is one after which the error is estimated; all checks are gone through again, so that
-        a run that was interrupted is asked where it would have been.
+        """Whether the last check is one after which the error is estimated.
+
+        All checks are gone through again, so that a run that was interrupted is asked where it would have been.
         """
         asked, due = np.inf, False
         for block in blocks:
