@@ -67,7 +67,9 @@ def configuration_from_json(data: dict[str, Any], model: Any = None, method: Any
     )
     climbs = data.get("climbs") is True
     if climbs:
-        setting = replace(setting, steps=None if data.get("steps") is None else replace(budget, steps=data["steps"]).steps)
+        setting = replace(
+            setting, steps=None if data.get("steps") is None else replace(budget, steps=data["steps"]).steps
+        )
     return Configuration(setting, budget, checked_seed(data["seed"]), str(data["keep"]), climbs)
 
 
