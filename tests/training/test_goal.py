@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from anagram.training.budget import is_check
-from anagram.training.goal import FIRST, NEAR, STRIDE, WINDOW, Goal, floor_in_sight
+from anagram.training.goal import DOUBT_AFTER, FIRST, NEAR, STRIDE, WINDOW, Goal, floor_in_sight
 from anagram.training.history import History
 
 
 def run(losses, moved_at=0):
     """A run whose losses are those on fresh points too."""
     blocks = [{"step": k, "validation_loss": loss} for k, loss in enumerate(losses) if k]
-    return SimpleNamespace(history=History({"loss": np.asarray(losses[1:])}, blocks, moved_at))
+    return SimpleNamespace(history=History({"loss": np.asarray(losses[1:])}, blocks, moved_at), record=blocks[-1])
 
 
 def asked_at(losses, tol):
@@ -24,7 +24,7 @@ def asked_at(losses, tol):
         asked.append(run.history.count)
         return False
 
-    goal = Goal(tol, met, watch_floor=False)
+    goal = Goal(tol, met, first_look=None)
     for k in range(2, len(losses) + 1):
         assert goal(run(losses[:k])) is None
     return asked
@@ -53,7 +53,7 @@ def test_a_run_that_was_interrupted_is_asked_where_it_would_have_been():
     asked = asked_at(losses, tol)
     for k in (asked[0] - 1, asked[0], asked[1] + 1):
         seen = []
-        goal = Goal(tol, lambda r: seen.append(r.history.count) or False, watch_floor=False)
+        goal = Goal(tol, lambda r: seen.append(r.history.count) or False, first_look=None)
         for later in range(k + 2, len(losses) + 1):
             goal(run(losses[:later]))
         assert seen == [a for a in asked if a > k]
@@ -86,9 +86,19 @@ def test_after_points_have_moved_a_floor_is_looked_for_anew():
     assert floor_in_sight(run(losses, moved_at=300 - FIRST - 2 * WINDOW))
 
 
-@pytest.mark.parametrize(("watch", "said"), [(True, "its floor is in sight"), (False, None)])
-def test_floors_are_watched_on_a_ladder_only(watch, said):
+@pytest.mark.parametrize(("first", "said"), [(80, "its floor is in sight"), (129, None), (None, None)])
+def test_floors_are_looked_for_after_some_steps(first, said):
     losses = np.full(129, 1.0)
     assert is_check(128)
-    assert Goal(1e-6, lambda _: True, watch_floor=watch)(run(losses)) == said
-    assert Goal(1e-6, lambda _: True, watch_floor=watch)(run(losses[:-1])) is None, "no check"
+    assert Goal(1e-6, lambda _: True, first_look=first)(run(losses)) == said
+    assert Goal(1e-6, lambda _: True, first_look=first)(run(losses[:-1])) is None, "no check"
+
+
+@pytest.mark.parametrize(("loss", "count"), [(1.0, 1), (1e-11, 0)])
+def test_doubts_come_once_where_the_tolerance_is_far_away(loss, count):
+    doubted = []
+    goal = Goal(1e-6, lambda _: False, lambda r: doubted.append(r.history.count), first_look=None)
+    for k in range(2, 200):
+        goal(run([1.0] * 8 + [loss] * k))
+    assert len(doubted) == count
+    assert all(DOUBT_AFTER <= k <= DOUBT_AFTER + 8 for k in doubted)

@@ -2,12 +2,26 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from anagram.training.ladder import CLOSEST, DENSER, DENSEST, ENOUGH, LOOSE, RACE, Facts, best, first_plan, next_plan
+from anagram.training.ladder import (
+    CLOSEST,
+    DENSER,
+    DENSEST,
+    ENOUGH,
+    FRONTS,
+    LOOSE,
+    LOST,
+    RACE,
+    Facts,
+    best,
+    first_plan,
+    next_plan,
+)
 from anagram.training.rungs import LEVELS, Outcome, Plan, Rung
 
-LINE = Facts(dimension=1, tol=1e-8, most_parameters=1100)
+LINE = Facts(dimension=1, linear=True, tol=1e-8, most_parameters=1100)
 
 
 def rung(plan, residual, overfitted=False):
@@ -30,11 +44,11 @@ def climbed(facts, residual, most=40):
 
 
 def test_few_digits_begin_with_the_smallest_network_and_loose_steps():
-    assert first_plan(Facts(2, 1e-3, 1100)) == Plan(0, ratio=LOOSE)
-    assert first_plan(Facts(2, 1e-6, 1100)) == Plan(RACE, ratio=LOOSE)
-    assert first_plan(Facts(2, 1e-9, 1100)).ratio < LOOSE
-    assert first_plan(Facts(2, 0.0, 1100)).level == RACE
-    assert first_plan(Facts(5, 1e-3, 1100)).density > first_plan(Facts(2, 1e-3, 1100)).density
+    assert first_plan(Facts(2, True, 1e-3, 1100)) == Plan(0, ratio=LOOSE)
+    assert first_plan(Facts(2, True, 1e-6, 1100)) == Plan(RACE, ratio=LOOSE)
+    assert first_plan(Facts(2, True, 1e-9, 1100)).ratio < LOOSE
+    assert first_plan(Facts(2, True, 0.0, 1100)).level == RACE
+    assert first_plan(Facts(5, True, 1e-3, 1100)).density > first_plan(Facts(2, True, 1e-3, 1100)).density
     assert next_plan(LINE, []) == first_plan(LINE)
 
 
@@ -47,7 +61,7 @@ def test_numbers_of_layers_race_at_the_small_end(dimension, order):
 
 
 def test_there_is_no_race_where_errors_fall_fast_enough():
-    facts = Facts(dimension=2, tol=1e-4, most_parameters=1100)
+    facts = Facts(dimension=2, linear=True, tol=1e-4, most_parameters=1100)
     plans = climbed(facts, lambda p: [3e-2, 1e-3, 2e-4, 1e-5, 1e-6][p.level])
     assert [p.level for p in plans] == [0, 1, 2, 3, 4]
     assert {p.depth for p in plans} == {2}
@@ -63,6 +77,27 @@ def test_more_points_where_a_network_fits_its_points_only():
     last = next_plan(LINE, [*(rung(p, 1e-3, overfitted=True) for p in (first, second)), rung(third, 1e-3, True)])
     assert last is not None
     assert (last.level, last.depth) != (first.level, first.depth)
+
+
+def made_for_fronts(plan):
+    return plan.cells and plan.scale == 2.0 and plan.density >= FRONTS
+
+
+@pytest.mark.parametrize(
+    ("facts", "overfitted", "fronts"),
+    [
+        (replace(LINE, linear=False), False, True),
+        (replace(LINE, dimension=2), True, True),
+        (LINE, False, False),
+        (replace(LINE, linear=False, dimension=3), False, False),
+    ],
+)
+def test_where_no_number_of_layers_gets_hold_of_a_solution_it_may_have_fronts(facts, overfitted, fronts):
+    plans = climbed(facts, lambda p: (10 * LOST, overfitted) if p.level == RACE else 1e-9)
+    first = next(p for p in plans if p.level > RACE)
+    assert made_for_fronts(first) == fronts
+    held = climbed(facts, lambda p: (LOST / 10, False) if p.level == RACE else 1e-9)
+    assert not any(made_for_fronts(p) for p in held)
 
 
 def test_points_are_not_more_than_can_be_paid_for():
@@ -113,11 +148,9 @@ def test_the_ladder_ends_on_a_floor():
 
 def test_every_climb_ends():
     """Whatever comes of its rungs, and never with the same rung twice."""
-    import numpy as np
-
     rng = np.random.default_rng(0)
     for k in range(200):
-        facts = Facts(1 + k % 4, float(10.0 ** -rng.uniform(1, 12)), int(rng.choice(LEVELS)))
+        facts = Facts(1 + k % 4, k % 3 == 0, float(10.0 ** -rng.uniform(1, 12)), int(rng.choice(LEVELS)))
         plans = climbed(facts, lambda _: (float(10.0 ** -rng.uniform(0, 10)), bool(rng.random() < 0.5)))
         assert len(set(plans)) == len(plans)
 
