@@ -22,10 +22,11 @@ PAGE = ROOT / "docs" / "errors.md"
 ERRORS = {"ProblemError", "SettingError", "FileError", "MissingError"}
 HOLE = "…"
 HEADER = ["message", "cause", "cure"]
-# The functions that return why a run stops, and the variable that holds it.
-GIVING_REASONS = {"_reason", "_without_progress", "_broken_off", "out_of_memory"}
-GIVING_REASONS_IN = {"training/trainer.py", "training/memory.py"}
+# The functions that return why a run stops, the variable that holds it, and the file whose constants are reasons.
+GIVING_REASONS = {"_reason", "_without_progress", "_broken_off", "out_of_memory", "__call__"}
+GIVING_REASONS_IN = {"training/trainer.py", "training/memory.py", "training/goal.py", "climbing/result.py"}
 REASON = "reason"
+CONSTANT_REASONS_IN = "climbing/climb.py"
 NOWHERE = ast.Module([], [])  # a scope without variables
 # Messages without words of their own, by file and expression, with the reason why they need no row.
 PASSED_ON = {
@@ -127,6 +128,16 @@ def reasons(file: str, tree: ast.AST) -> Iterator[Message]:
                     yield Message(text, f"src/anagram/{file}:{value.lineno}")
 
 
+def constant_reasons(file: str, tree: ast.Module) -> Iterator[Message]:
+    """Why climbs stop: the texts that names of the module stand for."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign):
+            values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+            for value in values:
+                if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                    yield Message(value.value, f"src/anagram/{file}:{value.lineno}")
+
+
 def messages_of_code() -> list[Message]:
     found: list[Message] = []
     for path in sorted(SOURCE.rglob("*.py")):
@@ -134,6 +145,8 @@ def messages_of_code() -> list[Message]:
         found += said(file, tree)
         if file in GIVING_REASONS_IN:
             found += reasons(file, tree)
+        if file == CONSTANT_REASONS_IN:
+            found += constant_reasons(file, tree)
     return found
 
 

@@ -67,7 +67,7 @@ def repeat(
     path = Path(folder)
     record = read_record(path)
     configuration = steps_of(read_configuration(path, record, model, method, points), record, path)
-    if record.get("model") != record["configuration"]["model"]:
+    if not configuration.climbs and record.get("model") != record["configuration"]["model"]:
         raise FileError(f"the record in '{path}' is damaged: its solution is not of the model of its configuration")
     case = case_of(problem or problem_of_record(path, record))
     before = load(path, problem=case.problem, model=model)

@@ -43,6 +43,7 @@ WORTH = 0.3  # of its predicted time must be left for a rung to begin
 WHOLE = 200  # steps that a rung takes, about, when its time is predicted
 
 REACHED, INTERRUPTED, TIME_UP = "tolerance reached", "interrupted", "time used up"
+BY_MONITOR = "stopped by a monitor"
 NO_LARGER, GAVE_UP = "no larger network helps", "one network does not get hold of the solution"
 
 
@@ -134,8 +135,8 @@ class Climb:
             tell(rung)
             if self.reached(rung):
                 return REACHED
-            if rung.outcome.stopped_because == INTERRUPTED:
-                return INTERRUPTED
+            if rung.outcome.stopped_because in (INTERRUPTED, BY_MONITOR):
+                return rung.outcome.stopped_because
 
     @property
     def spent(self) -> float:

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from anagram.climbing.climb import INTERRUPTED, NO_LARGER, REACHED, TIME_UP, Climb, TrainRung
+from anagram.climbing.climb import BY_MONITOR, INTERRUPTED, NO_LARGER, REACHED, TIME_UP, Climb, TrainRung
 from anagram.compound.reuse import quick_jit, reuse, traced_text
 from anagram.models import ParametricModel, Pieces
 from anagram.solution import Solution
@@ -66,7 +66,7 @@ class March:
             climb = Climb(problem, LOCAL * self.tol, self.seed, self.train, left, least=least, give_up=_shorten)
             why = climb.run(tell)
             self.rungs += climb.rungs
-            if why in (INTERRUPTED, TIME_UP):
+            if why in (INTERRUPTED, BY_MONITOR, TIME_UP):
                 return why
             if why != REACHED:
                 length /= 2

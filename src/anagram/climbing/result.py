@@ -8,7 +8,18 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from anagram.climbing.climb import GAVE_UP, INTERRUPTED, NO_LARGER, REACHED, TIME_UP, Climb, Given, Judgement, TrainRung
+from anagram.climbing.climb import (
+    BY_MONITOR,
+    GAVE_UP,
+    INTERRUPTED,
+    NO_LARGER,
+    REACHED,
+    TIME_UP,
+    Climb,
+    Given,
+    Judgement,
+    TrainRung,
+)
 from anagram.climbing.march import March
 from anagram.compound import Compound
 from anagram.compound.batch import sample
@@ -180,6 +191,7 @@ def missing(solution: Solution, judgement: Judgement, reason: str) -> str:
     helps = {
         TIME_UP: "more time helps: seconds=",
         INTERRUPTED: "it was interrupted, and can go on: resume",
+        BY_MONITOR: "it was stopped, and can go on: resume",
         NO_LARGER: "larger networks did not help: look for a layer, a kink, noise in the data or a condition too few "
         "there, or give a model and points of your own",
     }.get(reason, "a larger model or more steps may help")
