@@ -67,7 +67,7 @@ def repeat(
     path = Path(folder)
     record = read_record(path)
     configuration = steps_of(read_configuration(path, record, model, method, points), record, path)
-    if record.get("model") != record["configuration"]["model"]:
+    if not configuration.climbs and record.get("model") != record["configuration"]["model"]:
         raise FileError(f"the record in '{path}' is damaged: its solution is not of the model of its configuration")
     case = case_of(problem or problem_of_record(path, record))
     before = load(path, problem=case.problem, model=model)
@@ -79,11 +79,13 @@ def repeat(
 
 
 def steps_of(configuration: Configuration, record: dict[str, Any], path: Path) -> Configuration:
-    """The configuration with the steps that were taken, and no limit of time."""
+    """The configuration with the steps that were taken, and no limit of time; a climb takes its own."""
     summary = record.get("summary")
     steps = summary.get("steps") if isinstance(summary, dict) else None
     if not is_whole(steps):
         raise FileError(f"the run in '{path}' has not ended: there are no numbers to compare with")
+    if configuration.climbs:
+        return replace(configuration, budget=replace(configuration.budget, seconds=None))
     return replace(configuration, budget=replace(configuration.budget, steps=steps, seconds=None))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 ESTIMATE_AT_MOST = 3000  # parameters; above, an estimate takes longer than many runs
 MOST_RUNGS = 24  # that are printed
 TOL_HELP = (
-    "The relative error that is wanted: networks of growing size are tried until the estimated error is below it; 0 goes "
-    "on to rounding. 1e-6 if nothing is said of model, points, method and steps."
+    "The relative error that is wanted: networks of growing size are tried until the estimated error is below it; 0 "
+    "goes on to rounding. 1e-6 if nothing is said of model, points, method and steps."
 )
 
 
@@ -377,9 +378,12 @@ def print_summary(summary: dict[str, Any], where: Path) -> None:
 def _steps_in_words(summary: dict[str, Any], rungs: list[ShownRung]) -> str:
     """How many steps were taken, and in which time."""
     total = summary.get("total_steps", summary["steps"])
-    more = f" of this network, {total} of all {len(rungs)}," if len(rungs) > 1 else ""
+    kept = "these networks" if summary.get("stretches") else "this network"
+    more = f" of {kept}, {total} of all {len(rungs)}," if len(rungs) > 1 else ""
     others = "compilation and estimates" if rungs else "compilation"
-    return f"{summary['steps']}{more} in {summary['seconds']:.2f} s (and {summary['compile_seconds']:.2f} s of {others})"
+    return (
+        f"{summary['steps']}{more} in {summary['seconds']:.2f} s (and {summary['compile_seconds']:.2f} s of {others})"
+    )
 
 
 def _tolerance_rows(summary: dict[str, Any], rungs: list[ShownRung]) -> list[tuple[str, str]]:
@@ -406,10 +410,10 @@ def _tolerance_in_words(summary: dict[str, Any]) -> str:
 
 def rung_table(rungs: list[ShownRung]) -> list[str]:
     """The rungs in columns, below a line that names these; of many, the first and the last."""
-    errors = any(r.error == r.error for r in rungs)
+    errors = not all(math.isnan(r.error) for r in rungs)
     lines = [f"{'':3} parameters  points  steps  residual  estimate  {'   error  ' if errors else ''} seconds"]
     for rung in rungs:
-        doubt = " " if rung.trusted or rung.estimate != rung.estimate else "?"
+        doubt = " " if rung.trusted or math.isnan(rung.estimate) else "?"
         error = f"{_short(rung.error):>8}  " if errors else ""
         lines.append(
             f"{rung.number:3d} {rung.parameters:10d}  {rung.points:6d}  {rung.steps:5d}  {_short(rung.residual):>8}  "
@@ -425,7 +429,7 @@ def rung_table(rungs: list[ShownRung]) -> list[str]:
 
 
 def _short(value: float) -> str:
-    return "–" if value != value else f"{value:.1e}"
+    return "–" if math.isnan(value) else f"{value:.1e}"
 
 
 def _losses_in_words(losses: dict[str, float], given: list[str]) -> str:

@@ -30,7 +30,7 @@ class LinePlot {
     });
   }
 
-  // Lines are {name, style, x, y, on}; x rises.
+  // Lines are {name, style, x, y, on, dots, joined}; x rises.
   show(lines, { yRange = this.yRange, bands = this.bands } = {}) {
     Object.assign(this, { lines, yRange, bands });
     this.render();
@@ -129,8 +129,15 @@ class LinePlot {
   // Lines alone: this is what an animation draws again.
   drawLines() {
     this.paths.replaceChildren(
-      ...this.visible.map((line) => draw("path", { class: `line ${line.style}`, d: this.path(line), "data-name": line.name })),
+      ...this.visible
+        .filter((line) => line.joined !== false)
+        .map((line) => draw("path", { class: `line ${line.style}`, d: this.path(line), "data-name": line.name })),
+      ...this.visible.filter((line) => line.dots).flatMap((line) => this.dots(line)),
     );
+  }
+
+  dots({ x, y, style }) {
+    return Array.from(x, (_, k) => draw("circle", { class: `dot ${style}`, cx: this.x.at(x[k]), cy: this.y.at(y[k]), r: 4 }));
   }
 
   path({ x, y }) {
