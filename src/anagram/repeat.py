@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from anagram.climbing import Given, TrainedRungs, find
+from anagram.climbing.climb import INTERRUPTED
+from anagram.climbing.trained import NOT_DONE
 from anagram.errors import FileError
 from anagram.keeping import checkpoint
 from anagram.keeping.records import is_whole
 from anagram.keeping.runrecord import read_record, versions
 from anagram.keeping.snapshot import START
 from anagram.solution import Solution, load
-from anagram.solving import begin, problem_of_record, read_configuration
+from anagram.solving import TOLERANCE, begin, problem_of_record, read_configuration
 from anagram.statement.problem import Problem
+from anagram.training.budget import Budget
 from anagram.training.case import Case, case_of
 from anagram.training.configuration import Configuration
+from anagram.training.interrupts import Interrupts
+from anagram.training.setting import Setting
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,8 @@ class Comparison:
         )
         others = ", ".join(f"{k} {then} → {now}" for k, (then, now) in self.versions.items())
         why = f"; other versions: {others}" if others else "; versions and device are the same"
-        return f"other numbers {where} (parameters differ by {self.largest:.1e}, relative){why}"
+        how = f"parameters differ by {self.largest:.1e}, relative" if np.isfinite(self.largest) else "another network"
+        return f"other numbers {where} ({how}){why}"
 
 
 def repeat(
@@ -74,7 +82,12 @@ def repeat(
     start = None
     if checkpoint.exists(path):
         start = checkpoint.read(path)[0].arrays.get(START)
-    again = begin(case, configuration, start, folder=out, progress=progress)
+    if configuration.climbs and before.stopped_because in NOT_DONE:
+        again = _as_far(case.problem, configuration, before, progress=progress)
+        if out is not None:
+            again.save(out)
+    else:
+        again = begin(case, configuration, start, folder=out, progress=progress)
     return again, compare(before, again, record)
 
 
@@ -89,6 +102,38 @@ def steps_of(configuration: Configuration, record: dict[str, Any], path: Path) -
     return replace(configuration, budget=replace(configuration.budget, steps=steps, seconds=None))
 
 
+def _as_far(problem: Problem, configuration: Configuration, before: Solution, *, progress: bool) -> Solution:
+    """A climb that was stopped by the clock or by hand, with as many rungs and as many steps in each of them."""
+    budget, setting = configuration.budget, configuration.setting
+    given = Given(setting.model, setting.points, setting.method, setting.options, setting.steps)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(Interrupts())
+        rungs, tell = TrainedRungs(configuration), (lambda _: None)
+        if progress:
+            from anagram.showing.report.progress import Progress
+
+            shown = stack.enter_context(Progress(problem, budget))
+            rungs, tell = TrainedRungs(configuration, [shown], None, shown.begins), shown.rung
+        steps = [rung["steps"] for rung in before.rungs]
+
+        def train(problem: Problem, setting: Setting, budget: Budget, goal: Any) -> Solution:
+            number = rungs.count
+            last = number + 1 >= len(steps)
+            limit = Budget(min([budget.steps, *steps[number : number + 1]]))
+            solution = rungs(problem, setting, limit, goal)
+            if last:
+                solution.summary["stopped_because"] = INTERRUPTED
+            return solution
+
+        found = find(
+            problem, TOLERANCE if budget.tol is None else budget.tol, configuration.seed, train, None, given, tell
+        )
+    again = found.finished(problem)
+    again.configuration = configuration.as_json()
+    again.summary["stopped_because"] = before.stopped_because
+    return again
+
+
 def compare(before: Solution, again: Solution, record: dict[str, Any]) -> Comparison:
     """Two runs of the same configuration."""
     then = record.get("versions") if isinstance(record.get("versions"), dict) else {}
@@ -98,10 +143,11 @@ def compare(before: Solution, again: Solution, record: dict[str, Any]) -> Compar
     differing = np.flatnonzero(old[:count] != new[:count])
     first = int(differing[0]) + 1 if len(differing) else count + 1 if len(old) != len(new) else None
     scale = float(np.abs(before.theta).max()) or 1.0
+    alike = before.theta.shape == again.theta.shape  # a climb may end with another network
     return Comparison(
         identical=first is None and np.array_equal(before.theta, again.theta),
         first_difference=first,
-        largest=float(np.abs(before.theta - again.theta).max()) / scale,
+        largest=float(np.abs(before.theta - again.theta).max()) / scale if alike else float("inf"),
         losses=(before.loss, again.loss),
         errors=(before.l2_error, again.l2_error),
         versions=others,

@@ -394,7 +394,9 @@ def _tolerance_rows(summary: dict[str, Any], rungs: list[ShownRung]) -> list[tup
     parts = f", in {len(stretches) - 1} stretches of time" if isinstance(stretches, list) and len(stretches) > 2 else ""
     rows = [("tolerance", _tolerance_in_words(summary) + parts)]
     if summary.get("missing"):
-        rows.append(("", str(summary["missing"])))
+        rows.append(
+            ("", str(summary["missing"]).replace("seconds=", "--seconds").replace("on: resume", "on: --resume"))
+        )
     lines = rung_table(rungs)
     return [*rows, ("rungs", lines[0]), *(("", line) for line in lines[1:])]
 
@@ -402,6 +404,8 @@ def _tolerance_rows(summary: dict[str, Any], rungs: list[ShownRung]) -> list[tup
 def _tolerance_in_words(summary: dict[str, Any]) -> str:
     relative = summary.get("relative_error_estimate")
     known = "no estimate" if relative is None else f"estimated relative error {relative:.1e}"
+    if relative is not None and not (summary.get("error_estimate") or {}).get("reliable"):
+        known += " (not to be relied on)"
     reached = summary.get("reached")
     if reached is None:
         return f"0 (rounding): {known}"

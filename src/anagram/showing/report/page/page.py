@@ -139,16 +139,19 @@ def _abstract(run: Run) -> str:
 def _abstract_of_climb(run: Run) -> str:
     summary, rungs = run.summary, shown_rungs(run.summary)
     parameters = number_html(summary.get("parameters", run.solution.model.parameters))
-    wanted = number_html(summary.get("tol")) if number(summary.get("tol")) else "rounding"
+    tol, reached = number(summary.get("tol")), summary.get("reached")
     relative = summary.get("relative_error_estimate")
-    came = "" if number(relative) is None else f": the estimated relative error is {number_html(relative)}"
-    reached = summary.get("reached")
-    said = "It was reached" if reached is True else "It was not reached" if reached is False else "Done"
+    came = "" if number(relative) is None else f": the estimated relative error is {number_html(relative, 2)}"
+    estimate = summary.get("error_estimate")
+    if came and not (isinstance(estimate, dict) and estimate.get("reliable") is True):
+        came += ", which is not to be relied on"
+    goal = f"{tol:.0e}".replace("e-0", "e-") if tol else "0, which is rounding,"
+    said = "was reached" if reached is True else "was not reached" if reached is False else "was aimed at"
     stretches = summary.get("stretches")
     parts = f", in {len(stretches) - 1} stretches" if isinstance(stretches, list) and len(stretches) > 2 else ""
     tried = f"{len(rungs)} networks were" if len(rungs) > 1 else "One network was"
     return (
-        f'<p class="abstract">Solved to a relative error of {wanted}. {said}{came}. {tried} trained by the method '
+        f'<p class="abstract">A relative error of {goal} {said}{came}. {tried} trained by the method '
         f"<em>{escape(str(summary['method']))}</em>, seed {number_html(summary['seed'])}; the solution is "
         f"{escape(model_text(run))} with {parameters} parameters{parts}. It ended with "
         f"“{escape(str(summary['stopped_because']))}”.</p>"

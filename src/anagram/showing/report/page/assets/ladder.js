@@ -3,7 +3,7 @@
 const RUNG_QUANTITIES = [
   { key: "residual", name: "residual on fresh points", dash: "thin", colour: 8 },
   { key: "estimate", name: "estimated relative error", dash: "solid", colour: 2 },
-  { key: "error", name: "true relative error", dash: "dotted", colour: 3 },
+  { key: "error", name: "true relative error", dash: "dotted", colour: 3, radius: 2.6 },
 ];
 
 function showLadders(host, runs) {
@@ -14,7 +14,7 @@ function showLadders(host, runs) {
   const shown = alone ? RUNG_QUANTITIES : RUNG_QUANTITIES.filter(({ key }) => key === "estimate");
   const plots = [
     { field: "parameters", label: "parameters", decimals: 0, joined: false, log: true },
-    { field: "seconds", label: "training time of all rungs (s)", xName: "time", joined: true, log: false },
+    { field: "seconds", label: "training time (s)", xName: "time", joined: true, log: false },
   ].map(({ field, label, decimals, xName, joined, log }) => {
     const plot = new LinePlot({
       label: `Errors of the rungs against ${label}`,
@@ -59,13 +59,13 @@ function ladderLines(run, index, field, quantities, joined, alone) {
   const order = [...places.keys()].sort((a, b) => places[a] - places[b]);
   return quantities
     .filter(({ key }) => run.ladder.curves[key])
-    .map(({ key, name, dash, colour }) => {
+    .map(({ key, name, dash, colour, radius }) => {
       const values = decode(run.ladder.curves[key]);
       const kept = order.filter((k) => values[k] > 0);
       return {
         name: alone ? name : `${run.letter}  ${name}`,
         style: `${alone ? `c${colour}` : colourOf(index)} ${dash}`,
-        dots: true,
+        dots: radius || 4.2,
         joined,
         x: kept.map((k) => places[k]),
         y: kept.map((k) => values[k]),

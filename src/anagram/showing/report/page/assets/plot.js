@@ -30,7 +30,7 @@ class LinePlot {
     });
   }
 
-  // Lines are {name, style, x, y, on, dots, joined}; x rises.
+  // Lines are {name, style, x, y, on, dots (how large), joined}; x rises.
   show(lines, { yRange = this.yRange, bands = this.bands } = {}) {
     Object.assign(this, { lines, yRange, bands });
     this.render();
@@ -136,8 +136,8 @@ class LinePlot {
     );
   }
 
-  dots({ x, y, style }) {
-    return Array.from(x, (_, k) => draw("circle", { class: `dot ${style}`, cx: this.x.at(x[k]), cy: this.y.at(y[k]), r: 4 }));
+  dots({ x, y, style, dots }) {
+    return Array.from(x, (_, k) => draw("circle", { class: `dot ${style}`, cx: this.x.at(x[k]), cy: this.y.at(y[k]), r: dots }));
   }
 
   path({ x, y }) {
