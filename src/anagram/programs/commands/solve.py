@@ -152,7 +152,8 @@ def plan_run(
     of_problem = {k: given.pop(k) for k in problem_parameters(target) if k in given}
     case = find_case(target, paper, of_problem)
     setting = case.setting if method is None else case.setting.with_method(method)
-    said = {*given} & {*MODEL_KEYS, "points", "steps"} or (options["steps"] is not None and not options["tol"])
+    fixed = method is not None or {*given} & {*MODEL_KEYS, "points", "steps"}
+    said = fixed or (options["steps"] is not None and not options["tol"])
     if said or not chooses_size(setting):
         setting = complete(setting, case.problem)
     case = replace(case, setting=setting.with_changes(given))
