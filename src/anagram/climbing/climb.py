@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import jax.numpy as jnp
 import numpy as np
 
+from anagram.compound.batch import Batch
 from anagram.errors import AnagramError
 from anagram.models import MLP, count_parameters
 from anagram.solution import Solution
@@ -22,12 +23,13 @@ from anagram.statement.domains import Kronecker
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import Sizes, in_natural_sizes, natural_sizes
 from anagram.tangent.estimate import LINEAR_BELOW, ErrorEstimate, Estimator
+from anagram.training.adaptive import AdaptivePoints
 from anagram.training.budget import Budget
 from anagram.training.configuration import model_to_json
 from anagram.training.defaults import complete
 from anagram.training.goal import NEAR, Goal
-from anagram.training.ladder import Facts, best, next_plan
-from anagram.training.rungs import Outcome, Plan, Rung, rung_from_json, rung_points
+from anagram.training.ladder import RACE, Facts, best, next_plan
+from anagram.training.rungs import Outcome, Plan, Rung, inside_points, rung_from_json, rung_points
 from anagram.training.setting import Setting
 from anagram.training.trainer import Trainer
 
@@ -36,6 +38,7 @@ POINTS = 1024  # on which the solutions of two rungs are compared
 SAFETY = 2.0  # times what the comparison of two rungs says
 FELL = 4.0  # times as large as the loss here must be that of a rung that is compared with
 MOST_PARAMETERS = 1100
+SOON, LATER = 80, 120  # steps of small and of larger networks before their floor is looked for
 WORTH = 0.3  # of its predicted time must be left for a rung to begin
 WHOLE = 200  # steps that a rung takes, about, when its time is predicted
 
@@ -50,6 +53,10 @@ class TrainRung(Protocol):
         self, problem: Problem, setting: Setting, budget: Budget, goal: Callable[[Trainer], str | None] | None
     ) -> Solution:
         """The solution of the rung; its summary has the outcome if it is known."""
+        ...
+
+    def prepare(self, problem: Problem, setting: Setting) -> None:
+        """Compile what a rung will need, aside; it may never come to it."""
         ...
 
 
@@ -103,7 +110,7 @@ class Climb:
         self.given, self.least = given or Given(), dict(least or {})
         self.sizes: Sizes = natural_sizes(problem)
         self.scaled = in_natural_sizes(problem, self.sizes) if self.given.method == "auto" else problem
-        self.facts = Facts(problem.domain.dimension, tol, most_parameters)
+        self.facts = Facts(problem.domain.dimension, problem.is_linear, tol, most_parameters)
         self.points = problem.domain.draw(Kronecker(POINTS), np.random.default_rng(0)).x
         self.rungs: list[Rung] = []
         self.solutions: list[Solution] = []
@@ -179,9 +186,11 @@ class Climb:
     def _climb(self, plan: Plan, left: float | None) -> Rung:
         started = time.perf_counter()
         setting = self.setting(plan)
-        judge = _Judge(self)
-        goal = Goal(self.tol, judge.met, watch_floor=not self.given.is_one_rung)
+        judge = _Judge(self, plan)
+        goal = Goal(self.tol, judge.met, lambda run: self._prepare(plan, run), self._first_look(plan))
         solution = self.train(self.scaled, setting, Budget(setting.steps or STEPS, left), goal)
+        if goal.run is not None:
+            judge.watch(goal.run)
         known = solution.summary.get("rung")
         if known is not None:
             rung, judgement = rung_from_json(known), None
@@ -194,6 +203,22 @@ class Climb:
         self.values.append(self.fields(solution))
         self.judgements.append(judgement)
         return rung
+
+    def _first_look(self, plan: Plan) -> int | None:
+        """After how many steps the floor of a rung is looked for; never where there is no other rung."""
+        if self.given.is_one_rung:
+            return None
+        return SOON if plan.level <= RACE else LATER
+
+    def _prepare(self, plan: Plan, run: Trainer) -> None:
+        """It looks as if this rung would not do: compile the next one while it is trained."""
+        if self.given.is_one_rung:
+            return
+        record = run.record
+        seen = Outcome(0, 0, 0, 0.0, 0.0, record["loss"], record["validation_loss"], None)
+        likely = next_plan(self.facts, [*self.rungs, Rung(plan, seen)])
+        if likely is not None and not self.give_up([*self.rungs, Rung(plan, seen)], likely):
+            self.train.prepare(self.scaled, self.setting(likely))
 
     def _outcome(self, solution: Solution, judgement: Judgement | None, started: float) -> Outcome:
         summary = solution.summary
@@ -244,7 +269,7 @@ class Climb:
         """The judgement of a rung, made now if it was not made before."""
         known = self.judgements[place]
         if known is None:
-            known = _Judge(self).of(self.solutions[place], always=True)
+            known = _Judge(self, self.rungs[place].plan).of(self.solutions[place], always=True)
             assert known is not None
             self.judgements[place] = known
         return known
@@ -253,12 +278,20 @@ class Climb:
 class _Judge:
     """Estimates for one rung, while it is trained and afterwards; its programs are compiled when they are needed."""
 
-    def __init__(self, climb: Climb) -> None:
-        self.climb = climb
+    def __init__(self, climb: Climb, plan: Plan) -> None:
+        self.climb, self.plan = climb, plan
+        self.run: Trainer | None = None
         self._estimator: Estimator | None = None
+
+    def watch(self, run: Trainer) -> None:
+        """Remember the run that is judged; cells that have moved since are other points."""
+        self.run = run
+        if self.plan.cells:
+            self._estimator = None
 
     def met(self, run: Trainer) -> bool:
         """Whether the estimated error of a run is small enough now."""
+        self.watch(run)
         solution = Solution(run.problem, run.model, np.asarray(run.state.theta), run.history, {})
         solution.summary = {"validation_loss": run.record["validation_loss"]}
         judgement = self._judged(solution)
@@ -269,11 +302,19 @@ class _Judge:
         near = np.sqrt(2 * solution.validation_loss) <= NEAR * self.climb.facts.goal
         return self._judged(solution) if near or always else None
 
+    def _in_cells(self) -> tuple[Batch, Batch]:
+        """Fresh points in cells, where there are some: elsewhere a bump is not seen."""
+        cells = [moving for moving in getattr(self.run, "moving", ()) if isinstance(moving, AdaptivePoints)]
+        one, two = ({key: part for c in cells for key, part in c.others(extra).items()} for extra in (1, 2))
+        return one, two
+
     def _judged(self, solution: Solution) -> Judgement:
         climb = self.climb
         try:
             if self._estimator is None:
-                self._estimator = Estimator(climb.scaled, solution.model, None, climb.seed)
+                # As many fresh points as the rung is trained on, so that what hides between them is seen.
+                points = inside_points(self.plan, climb.problem, solution.model.parameters)
+                self._estimator = Estimator(climb.scaled, solution.model, points, climb.seed, self._in_cells())
             return climb.judged(solution, self._estimator(jnp.asarray(solution.theta)))
         except AnagramError as error:
             return Judgement(float("inf"), False, (str(error),))

@@ -19,10 +19,9 @@ from anagram.statement.domains import Kronecker
 from anagram.statement.problem import Problem
 from anagram.statement.stretches import evolution_axis
 from anagram.training.history import History
-from anagram.training.ladder import RACE, best
+from anagram.training.ladder import LOST, RACE, best
 from anagram.training.rungs import Plan, Rung
 
-LOST = 3e-3  # residual, in natural sizes, above which a race of small networks has not got hold of an evolution
 LOOKED_AT = 2048  # points at which the largest residual is looked for
 ROUNDED = 1e-12  # a relative error that is rounding, about
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,6 +48,7 @@ class TrainedRungs:
         self.last: Trainer | None = None
         self._solution: Solution | None = None
         self._snapshot: tuple[int, Snapshot, Any] | None = None
+        self._aside: threading.Thread | None = None
 
     def go_on_from(self, rung: int, snapshot: Snapshot, told: Any) -> None:
         """A checkpoint of the rung that was under way, and the fingerprint that the record has of it."""
@@ -65,6 +69,8 @@ class TrainedRungs:
         if number < self.known:
             self._solution = None
             return Solution.of(read_solution(self._folder(number), problem))
+        if self._aside is not None:
+            self._aside.join()  # most likely it compiles what is needed now
         trainer = Trainer(problem, setting, self.configuration.seed, result=Solution, compile_now=False)
         self.last = trainer
         self.announce(trainer)
@@ -79,6 +85,20 @@ class TrainedRungs:
         reached = trainer.train(budget, list(self.monitors), keep=self.configuration.keep, goal=goal)
         self._solution = Solution.of(reached)
         return self._solution
+
+    def prepare(self, problem: Problem, setting: Setting) -> None:
+        """Compile the programs of a rung in a thread of its own; they are kept for when it comes to it."""
+        if self.count < self.known or (self._aside is not None and self._aside.is_alive()):
+            return
+
+        def compile_aside() -> None:
+            # What is wrong with it will be said when it is trained.
+            with contextlib.suppress(Exception), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                Trainer(problem, setting, self.configuration.seed)
+
+        self._aside = threading.Thread(target=compile_aside, name="compile the next rung")
+        self._aside.start()
 
     def note(self, _: Rung) -> None:
         """Keep the rung that was trained last, unless it is to go on."""

@@ -26,7 +26,7 @@ from anagram.compound.reuse import quick_jit, reuse, shapes_text
 from anagram.errors import EstimateWarning, ProblemError, SettingError
 from anagram.models import ParametricModel
 from anagram.statement.domains import GaussLegendre, Kronecker, PointRule
-from anagram.statement.domains.rules import MOST_NODES
+from anagram.statement.domains.rules import MOST_NODES, Fejer
 from anagram.statement.expressions import Derivatives, Leaf, Wanted
 from anagram.statement.fields import Field, Frame
 from anagram.statement.problem import Problem
@@ -136,15 +136,24 @@ class MovedSource:
 class Estimator:
     """Fresh points and compiled functions; estimates for any parameters of a model."""
 
-    def __init__(self, problem: Problem, model: ParametricModel, points: int | None = None, seed: int = 0) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        model: ParametricModel,
+        points: int | None = None,
+        seed: int = 0,
+        instead: Sequence[Batch] = ({}, {}),
+    ) -> None:
+        """`instead` has other points for some conditions, in both batches: those of cells that have moved."""
         if points is not None and (isinstance(points, bool) or not isinstance(points, int | np.integer) or points < 1):
             raise SettingError(f"points is the number of fresh points inside the domain, at least 1, not {points!r}")
         self.problem, self.model = problem, model
         enough = max(ROWS_PER_PARAMETER * model.parameters, enough_points(problem))
         inside = max(int(points or 0), enough)
         rules = [_fresh_rules(problem, inside, k + 2 * checked_seed(seed)) for k in range(2)]
-        self.batches = [sample(problem, r, seed=FRESH + 2 * seed + k) for k, r in enumerate(rules)]
-        self.points = jnp.asarray(problem.domain.draw(Kronecker(FIELD_POINTS), np.random.default_rng(FRESH)).x)
+        drawn = [sample(problem, r, seed=FRESH + 2 * seed + k) for k, r in enumerate(rules)]
+        self.batches = [{**batch, **other} for batch, other in zip(drawn, instead, strict=True)]
+        self.points = problem.domain.draw(Kronecker(FIELD_POINTS), np.random.default_rng(FRESH)).x
         self.compound = Compound(problem, model)
         key = f"estimate {self.compound.fingerprint} {shapes_text(self.batches, self.points)}"
         programs = reuse(key, lambda: _programs(self.compound))
@@ -155,9 +164,11 @@ class Estimator:
     def __call__(self, theta: Any) -> ErrorEstimate:
         """The estimate for some parameters."""
         theta = jnp.asarray(theta, dtype=float)
-        (one, free), (two, _) = (self._direction(theta, batch, self.points[:FREE_POINTS]) for batch in self.batches)
-        values, first = self._fields(theta, one, self.points)
-        second = self._fields(theta, two, self.points)[1]
+        few = self.points[:FREE_POINTS]
+        # As arrays of NumPy: every operation of JAX outside of a program is compiled by itself.
+        (one, free), (two, _) = (tuple(map(np.asarray, self._direction(theta, batch, few))) for batch in self.batches)
+        values, first = np.asarray(self._fields(theta, one, self.points))
+        second = np.asarray(self._fields(theta, two, self.points))[1]
         if not (np.all(np.isfinite(one)) and np.all(np.isfinite(two))):
             raise ProblemError("the residual is not finite on fresh points: the error cannot be estimated")
         left = [float(self._left(theta, one, self.batches[1])), float(self._left(theta, two, self.batches[0]))]
@@ -167,10 +178,10 @@ class Estimator:
         # What no direction of the tangent space holds is taken to count as much as what they hold.
         value = mean / np.sqrt(1 - min(unseen, UNSEEN) ** 2)
         size = _rms(values)
-        middle = -np.asarray(one + two) / 2
-        errors = self.model.coefficients(jnp.asarray(middle))
+        middle = -(one + two) / 2
+        errors = self.model.coefficients(jnp.asarray(middle)) if self.model.sought.coefficients else {}
         share = value / mean if mean > 0 else 1.0
-        worst = self._worst(np.asarray(values), np.asarray(first + second) / 2, theta, errors) * share
+        worst = self._worst(values, (first + second) / 2, theta, errors) * share
         return ErrorEstimate(
             value=float(value),
             relative=float(value / size) if size > 0 else float("nan"),
@@ -190,7 +201,7 @@ class Estimator:
             part = slice(start, start + unknown.components)
             start = part.stop
             found.append(_ratio(_rms(error[:, part]), _rms(values[:, part])))
-        known = self.model.coefficients(theta)
+        known = self.model.coefficients(theta) if of_coefficients else {}
         found += [_ratio(abs(of_coefficients[name]), abs(value)) for name, value in known.items()]
         return max(found)
 
@@ -207,16 +218,15 @@ class Estimator:
 def _fresh_rules(problem: Problem, inside: int, which: int) -> dict[str, PointRule]:
     """Points that no run was trained on.
 
-    On a line and in the plane they are those of Gauss and Legendre, in numbers that share no points: they see layers at
-    the boundary and integrate smooth functions to rounding. In more dimensions they are spread at random.
+    On a line and in the plane they are the nodes of quadrature rules, alternately of Gauss and of Fejér: they see
+    layers at the boundary, and integrate smooth functions to rounding. In more dimensions they are spread at random.
     """
     rules = point_rules(problem, None, inside, random=True)
     if problem.domain.dimension > 2:
         return rules
-    nodes = max(3, round(inside ** (1 / problem.domain.dimension)))
-    nodes += which % 2 * max(2, nodes // 7) + which // 2
-    tensor = [key for key in problem.conditions if problem.region(key).dimension > 0]
-    return {**rules, **dict.fromkeys(tensor, GaussLegendre(min(nodes, MOST_NODES)))}
+    nodes = min(MOST_NODES, max(3, round(inside ** (1 / problem.domain.dimension))) + which // 2)
+    rule = GaussLegendre(nodes) if which % 2 == 0 else Fejer(nodes)
+    return {**rules, **{key: rule for key in problem.conditions if problem.region(key).dimension > 0}}
 
 
 def _programs(compound: Compound) -> tuple[Callable[..., Any], ...]:
@@ -290,6 +300,6 @@ def _reasons(disagreement: float, unseen: float, relative: float, linear: bool) 
     return tuple(reasons)
 
 
-def _rms(values: Array | np.ndarray) -> float:
+def _rms(values: np.ndarray) -> float:
     """Over points; the squares of components add up."""
-    return float(jnp.sqrt(jnp.mean(jnp.sum(jnp.abs(values) ** 2, axis=-1))))
+    return float(np.sqrt(np.mean(np.sum(np.abs(values) ** 2, axis=-1))))

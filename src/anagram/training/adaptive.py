@@ -92,7 +92,11 @@ class AdaptivePoints(MovingPoints):
 
     def probes(self, batch: Batch) -> Batch:
         """Points of every cell that the model is not trained on."""
-        return {key: condition_batch(self.compound.problem, key, self._cloud(key, 1)) for key in self.meshes}
+        return self.others(1)
+
+    def others(self, extra: int) -> Batch:
+        """Other points in the same cells, with so many more on every axis of a cell."""
+        return {key: condition_batch(self.compound.problem, key, self._cloud(key, extra)) for key in self.meshes}
 
     def improve(self, theta: jax.Array, batch: Batch) -> tuple[Batch, int]:
         """The batch with its cells moved, and how many cells were halved; the same batch if nothing moved."""

@@ -18,6 +18,8 @@ RACE = 1  # the level at which numbers of layers race
 DEPTHS, DEPTHS_IN_SPACE = (2, 3, 1), (2, 1, 3)  # in two dimensions at most, and in more
 LOOSE, CLOSE, CLOSEST = 0.2, 0.075, 0.02  # ρ*: steps far from the edge are quick and end early
 DENSER = 2.5
+FRONTS = 8.0  # rows for each parameter of a network made for fronts
+LOST = 3e-3  # residuals above say that a solution is not got hold of
 DENSEST = 40.0  # rows for each parameter at most
 ENOUGH = 3.0  # a level that improves by less than this factor does not pay
 ROUNDING = 1e-13  # relative errors below are rounding
@@ -28,6 +30,7 @@ class Facts:
     """What the choice of rungs depends on besides the rungs themselves."""
 
     dimension: int
+    linear: bool
     tol: float
     most_parameters: int
 
@@ -56,6 +59,8 @@ def next_plan(facts: Facts, rungs: Sequence[Rung]) -> Plan | None:
         for depth in _depths(facts):
             if all(r.plan.depth != depth for r in here):
                 return replace(best(here).plan, depth=depth)
+        if _is_lost(facts, here):
+            return _for_fronts(facts, rungs, level + 1)
     if level > RACE:
         other = _variant(facts, rungs, here)
         if other is not None:
@@ -108,6 +113,24 @@ def _on_course(facts: Facts, rungs: Sequence[Rung]) -> bool:
     return now**2 / max(before, now) <= facts.goal
 
 
+def _is_lost(facts: Facts, here: Sequence[Rung]) -> bool:
+    """Whether no number of layers got hold of the solution, and it may be one with fronts or bumps.
+
+    The residual of a nonlinear equation may be small all the same: it is that of another solution.
+    """
+    lost = best(here).outcome.residual > LOST
+    return lost and facts.dimension <= 2 and (not facts.linear or any(r.outcome.overfitted for r in here))
+
+
+def _for_fronts(facts: Facts, rungs: Sequence[Rung], level: int) -> Plan | None:
+    """A network with steep inputs, and points in cells that move to where the residual is."""
+    higher = _higher(facts, rungs, replace(best(rungs).plan, level=level - 1))
+    if higher is None:
+        return None
+    density = max(FRONTS, higher.density)
+    return replace(higher, depth=3, scale=2.0, cells=True, ratio=CLOSE, density=density)
+
+
 def _variant(facts: Facts, rungs: Sequence[Rung], here: Sequence[Rung]) -> Plan | None:
     """Another form of a level that did not pay: other layers, steps closer to the edge, or steeper inputs."""
     level = here[0].plan.level
@@ -116,7 +139,7 @@ def _variant(facts: Facts, rungs: Sequence[Rung], here: Sequence[Rung]) -> Plan 
     if now.outcome.residual * ENOUGH < below.outcome.residual or len(here) > 3:
         return None
     tried = {(r.plan.depth, r.plan.ratio, r.plan.scale) for r in here}
-    base = here[0].plan
+    base = now.plan
     others = [
         replace(base, ratio=CLOSEST),
         *(replace(base, depth=depth) for depth in _depths(facts) if depth != base.depth),
@@ -131,9 +154,7 @@ def _depths(facts: Facts) -> tuple[int, ...]:
 
 def _ratio(facts: Facts, level: int) -> float:
     """ρ*: the larger, the sooner the first digits come, and the fewer there are in the end."""
-    if facts.tol >= 1e-4 or (facts.tol >= 1e-7 and level <= RACE):
-        return LOOSE
-    return CLOSE
+    return LOOSE if facts.tol >= 1e-7 and level <= RACE else CLOSE
 
 
 def _density(facts: Facts) -> float:

@@ -109,10 +109,8 @@ class Rung:
 
 def rung_points(plan: Plan, problem: Problem, parameters: int) -> dict[str, PointRule]:
     """Points for a rung, by condition: those of Gauss and Legendre in two dimensions at most, random ones in more."""
-    dimension = problem.domain.dimension
-    inner = [key for key in problem.conditions if problem.region(key).dimension == dimension]
-    rows = sum(len(problem.components[key]) + sum(problem.components[key]) for key in inner)
-    inside = max(FEWEST, round(plan.density * parameters / max(1, rows)))
+    dimension, inside = problem.domain.dimension, inside_points(plan, problem, parameters)
+    inner = _inner(problem)
     nodes = min(MOST_NODES, max(3, round(inside ** (1 / dimension))))
     rules: dict[str, PointRule] = {}
     for key in problem.conditions:
@@ -126,6 +124,16 @@ def rung_points(plan: Plan, problem: Problem, parameters: int) -> dict[str, Poin
         else:
             rules[key] = Kronecker(inside if key in inner else max(16, inside // 4))
     return rules
+
+
+def inside_points(plan: Plan, problem: Problem, parameters: int) -> int:
+    """How many points a rung has inside the domain."""
+    rows = sum(len(problem.components[key]) + sum(problem.components[key]) for key in _inner(problem))
+    return max(FEWEST, round(plan.density * parameters / max(1, rows)))
+
+
+def _inner(problem: Problem) -> list[str]:
+    return [key for key in problem.conditions if problem.region(key).dimension == problem.domain.dimension]
 
 
 def rung_from_json(data: Mapping[str, Any]) -> Rung:

@@ -145,6 +145,18 @@ class GaussLegendre(PerAxis):
         return low + (high - low) * (x + 1) / 2, w / 2
 
 
+class Fejer(PerAxis):
+    """Chebyshev nodes with the weights of Fejér's first rule; n nodes per axis integrate degree n − 1 exactly."""
+
+    def nodes(self, axis: str, interval: tuple[float, float], closed: bool) -> Draw:
+        count = int(self.entry(axis))
+        angle = (np.arange(count) + 0.5) * np.pi / count
+        order = np.arange(1, count // 2 + 1)
+        weight = (1 - 2 * np.cos(2 * np.outer(angle, order)) @ (1 / (4 * order**2 - 1))) / count
+        low, high = interval
+        return low + (high - low) * (1 - np.cos(angle)) / 2, weight
+
+
 @dataclass(frozen=True, repr=False)
 class Counted(PointRule):
     """Rules told by the total number of points, which are random."""
