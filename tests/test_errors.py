@@ -24,7 +24,10 @@ HOLE = "…"
 HEADER = ["message", "cause", "cure"]
 # The functions that return why a run stops, and the variable that holds it.
 GIVING_REASONS = {"_reason", "_without_progress", "_broken_off", "out_of_memory"}
-GIVING_REASONS_IN = {"training/trainer.py", "training/memory.py"}
+GIVING_REASONS_IN = {"training/trainer.py", "training/memory.py", "climbing/climb.py", "climbing/result.py"}
+# Constants that do, and calls of a goal.
+REASONS = {"REACHED", "TIME_UP", "NO_LARGER"}
+GOAL = ("training/goal.py", "__call__")
 REASON = "reason"
 NOWHERE = ast.Module([], [])  # a scope without variables
 # Messages without words of their own, by file and expression, with the reason why they need no row.
@@ -127,6 +130,24 @@ def reasons(file: str, tree: ast.AST) -> Iterator[Message]:
                     yield Message(text, f"src/anagram/{file}:{value.lineno}")
 
 
+def reasons_of_climbs(file: str, tree: ast.Module) -> Iterator[Message]:
+    """Why climbs and their rungs stop: constants, and what a goal returns."""
+    for node in tree.body:
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Tuple)
+            and isinstance(node.targets[0], ast.Tuple)
+        ):
+            for target, value in zip(node.targets[0].elts, node.value.elts, strict=True):
+                if isinstance(target, ast.Name) and target.id in REASONS:
+                    yield Message(*texts(value, NOWHERE), f"src/anagram/{file}:{value.lineno}")
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef) and (file, function.name) == GOAL:
+            for value in (node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value):
+                for text in filter(has_words, texts(value, NOWHERE)):
+                    yield Message(text, f"src/anagram/{file}:{value.lineno}")
+
+
 def messages_of_code() -> list[Message]:
     found: list[Message] = []
     for path in sorted(SOURCE.rglob("*.py")):
@@ -134,6 +155,7 @@ def messages_of_code() -> list[Message]:
         found += said(file, tree)
         if file in GIVING_REASONS_IN:
             found += reasons(file, tree)
+        found += reasons_of_climbs(file, tree)
     return found
 
 
