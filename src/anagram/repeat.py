@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,25 @@ def steps_of(configuration: Configuration, record: dict[str, Any], path: Path) -
     return replace(configuration, budget=replace(configuration.budget, steps=steps, seconds=None))
 
 
+class _Limited:
+    """Trains rungs with a number of steps for each; after the last of these the climb is interrupted."""
+
+    def __init__(self, rungs: TrainedRungs, steps: Sequence[int]) -> None:
+        self.rungs, self.steps = rungs, steps
+
+    def __call__(self, problem: Problem, setting: Setting, budget: Budget, goal: Any) -> Solution:
+        number = self.rungs.count
+        limit = Budget(min([budget.steps, *self.steps[number : number + 1]]))
+        solution = self.rungs(problem, setting, limit, goal)
+        if number + 1 >= len(self.steps):
+            solution.summary["stopped_because"] = INTERRUPTED
+        return solution
+
+    def prepare(self, problem: Problem, setting: Setting) -> None:
+        if self.rungs.count < len(self.steps):
+            self.rungs.prepare(problem, setting)
+
+
 def _as_far(problem: Problem, configuration: Configuration, before: Solution, *, progress: bool) -> Solution:
     """A climb that was stopped by the clock or by hand, with as many rungs and as many steps in each of them."""
     budget, setting = configuration.budget, configuration.setting
@@ -114,20 +134,9 @@ def _as_far(problem: Problem, configuration: Configuration, before: Solution, *,
 
             shown = stack.enter_context(Progress(problem, budget))
             rungs, tell = TrainedRungs(configuration, [shown], None, shown.begins), shown.rung
-        steps = [rung["steps"] for rung in before.rungs]
-
-        def train(problem: Problem, setting: Setting, budget: Budget, goal: Any) -> Solution:
-            number = rungs.count
-            last = number + 1 >= len(steps)
-            limit = Budget(min([budget.steps, *steps[number : number + 1]]))
-            solution = rungs(problem, setting, limit, goal)
-            if last:
-                solution.summary["stopped_because"] = INTERRUPTED
-            return solution
-
-        found = find(
-            problem, TOLERANCE if budget.tol is None else budget.tol, configuration.seed, train, None, given, tell
-        )
+        train = _Limited(rungs, [rung["steps"] for rung in before.rungs])
+        tol = TOLERANCE if budget.tol is None else budget.tol
+        found = find(problem, tol, configuration.seed, train, None, given, tell)
     again = found.finished(problem)
     again.configuration = configuration.as_json()
     again.summary["stopped_because"] = before.stopped_because

@@ -119,7 +119,8 @@ def _ladder(axes: Any, rungs: list[ShownRung], tol: float | None) -> None:
     axes[0].set_ylabel("relative error, residual")
     axes[1].set_xlim(left=0)
     _plain_log_axis(axes[0], _rung_column(rungs, "parameters"))
-    axes[1].legend(fontsize=8.5)
+    if axes[1].get_legend_handles_labels()[0]:
+        axes[1].legend(fontsize=8.5)
 
 
 def _plain_log_axis(ax: Any, sizes: np.ndarray) -> None:

@@ -31,7 +31,7 @@ function showLadders(host, runs) {
     const from = log ? low / 1.15 : 0;
     const to = log ? high * 1.15 : high * 1.03;
     const tolerances = [...new Set(known.map((run) => run.ladder.tol).filter((tol) => tol !== null))];
-    const across = tolerances.map((tol) => ({ name: "tolerance", style: "c1 dashed", x: [from, to], y: [tol, tol] }));
+    const across = tolerances.map((tol) => ({ style: "c1 dashed", x: [from, to], y: [tol, tol], quiet: true }));
     plot.element.dataset.against = field;
     plot.show([...across, ...lines]);
     return plot.element;

@@ -30,7 +30,7 @@ class LinePlot {
     });
   }
 
-  // Lines are {name, style, x, y, on, dots (how large), joined}; x rises.
+  // Lines are {name, style, x, y, on, dots (how large), joined, quiet (no values to tell)}; x rises.
   show(lines, { yRange = this.yRange, bands = this.bands } = {}) {
     Object.assign(this, { lines, yRange, bands });
     this.render();
@@ -166,8 +166,9 @@ class LinePlot {
 
   // The cursor goes to the nearest sample of any line; every line tells its own nearest one.
   point(place, y = 24) {
-    if (!this.visible.length || this.empty) return;
-    const near = this.visible.map((line) => ({ line, k: nearest(line.x, place) }));
+    const lines = this.visible.filter((line) => !line.quiet);
+    if (!lines.length || this.empty) return;
+    const near = lines.map((line) => ({ line, k: nearest(line.x, place) }));
     const gap = ({ line, k }) => Math.abs(this.x.at(line.x[k]) - this.x.at(place));
     const first = near.reduce((best, one) => (gap(one) < gap(best) ? one : best));
     const at = first.line.x[first.k];
