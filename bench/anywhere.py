@@ -373,7 +373,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=120.0, help="the largest training time of a run")
     parser.add_argument("--jobs", type=int, default=1, help=f"runs at once, each on {CORES} cores of its own")
     parser.add_argument("--results", type=Path, default=HERE / "results" / "anywhere.jsonl")
-    parser.add_argument("--figure", type=Path, default=HERE.parent / "docs" / "images" / "anywhere.png")
+    parser.add_argument("--figure", type=Path, default=HERE.parent / "docs" / "figures" / "anywhere.png")
     parser.add_argument("--report", action="store_true", help="run nothing")
     parser.add_argument("--one", nargs=3, metavar=("PROBLEM", "TOL", "SEED"), help=argparse.SUPPRESS)
     args = parser.parse_args()

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from anagram.climbing import Given, TrainedRungs, find
+from anagram.climbing.climb import INTERRUPTED
+from anagram.climbing.trained import NOT_DONE
 from anagram.errors import FileError
 from anagram.keeping import checkpoint
 from anagram.keeping.records import is_whole
 from anagram.keeping.runrecord import read_record, versions
 from anagram.keeping.snapshot import START
 from anagram.solution import Solution, load
-from anagram.solving import begin, problem_of_record, read_configuration
+from anagram.solving import TOLERANCE, begin, problem_of_record, read_configuration
 from anagram.statement.problem import Problem
+from anagram.training.budget import Budget
 from anagram.training.case import Case, case_of
 from anagram.training.configuration import Configuration
+from anagram.training.interrupts import Interrupts
+from anagram.training.setting import Setting
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,8 @@ class Comparison:
         )
         others = ", ".join(f"{k} {then} → {now}" for k, (then, now) in self.versions.items())
         why = f"; other versions: {others}" if others else "; versions and device are the same"
-        return f"other numbers {where} (parameters differ by {self.largest:.1e}, relative){why}"
+        how = f"parameters differ by {self.largest:.1e}, relative" if np.isfinite(self.largest) else "another network"
+        return f"other numbers {where} ({how}){why}"
 
 
 def repeat(
@@ -74,17 +83,64 @@ def repeat(
     start = None
     if checkpoint.exists(path):
         start = checkpoint.read(path)[0].arrays.get(START)
-    again = begin(case, configuration, start, folder=out, progress=progress)
+    if configuration.climbs and before.stopped_because in NOT_DONE:
+        again = _as_far(case.problem, configuration, before, progress=progress)
+        if out is not None:
+            again.save(out)
+    else:
+        again = begin(case, configuration, start, folder=out, progress=progress)
     return again, compare(before, again, record)
 
 
 def steps_of(configuration: Configuration, record: dict[str, Any], path: Path) -> Configuration:
-    """The configuration with the steps that were taken, and no limit of time."""
+    """The configuration with the steps that were taken, and no limit of time; a climb takes its own."""
     summary = record.get("summary")
     steps = summary.get("steps") if isinstance(summary, dict) else None
     if not is_whole(steps):
         raise FileError(f"the run in '{path}' has not ended: there are no numbers to compare with")
+    if configuration.climbs:
+        return replace(configuration, budget=replace(configuration.budget, seconds=None))
     return replace(configuration, budget=replace(configuration.budget, steps=steps, seconds=None))
+
+
+class _Limited:
+    """Trains rungs with a number of steps for each; after the last of these the climb is interrupted."""
+
+    def __init__(self, rungs: TrainedRungs, steps: Sequence[int]) -> None:
+        self.rungs, self.steps = rungs, steps
+
+    def __call__(self, problem: Problem, setting: Setting, budget: Budget, goal: Any) -> Solution:
+        number = self.rungs.count
+        limit = Budget(min([budget.steps, *self.steps[number : number + 1]]))
+        solution = self.rungs(problem, setting, limit, goal)
+        if number + 1 >= len(self.steps):
+            solution.summary["stopped_because"] = INTERRUPTED
+        return solution
+
+    def prepare(self, problem: Problem, setting: Setting) -> None:
+        if self.rungs.count < len(self.steps):
+            self.rungs.prepare(problem, setting)
+
+
+def _as_far(problem: Problem, configuration: Configuration, before: Solution, *, progress: bool) -> Solution:
+    """A climb that was stopped by the clock or by hand, with as many rungs and as many steps in each of them."""
+    budget, setting = configuration.budget, configuration.setting
+    given = Given(setting.model, setting.points, setting.method, setting.options, setting.steps)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(Interrupts())
+        rungs, tell = TrainedRungs(configuration), (lambda _: None)
+        if progress:
+            from anagram.showing.report.progress import Progress
+
+            shown = stack.enter_context(Progress(problem, budget))
+            rungs, tell = TrainedRungs(configuration, [shown], None, shown.begins), shown.rung
+        train = _Limited(rungs, [rung["steps"] for rung in before.rungs])
+        tol = TOLERANCE if budget.tol is None else budget.tol
+        found = find(problem, tol, configuration.seed, train, None, given, tell)
+    again = found.finished(problem)
+    again.configuration = configuration.as_json()
+    again.summary["stopped_because"] = before.stopped_because
+    return again
 
 
 def compare(before: Solution, again: Solution, record: dict[str, Any]) -> Comparison:
@@ -96,10 +152,11 @@ def compare(before: Solution, again: Solution, record: dict[str, Any]) -> Compar
     differing = np.flatnonzero(old[:count] != new[:count])
     first = int(differing[0]) + 1 if len(differing) else count + 1 if len(old) != len(new) else None
     scale = float(np.abs(before.theta).max()) or 1.0
+    alike = before.theta.shape == again.theta.shape  # a climb may end with another network
     return Comparison(
         identical=first is None and np.array_equal(before.theta, again.theta),
         first_difference=first,
-        largest=float(np.abs(before.theta - again.theta).max()) / scale,
+        largest=float(np.abs(before.theta - again.theta).max()) / scale if alike else float("inf"),
         losses=(before.loss, again.loss),
         errors=(before.l2_error, again.l2_error),
         versions=others,

@@ -19,7 +19,7 @@ from anagram.compound.batch import Batch
 from anagram.errors import AnagramError
 from anagram.models import MLP, count_parameters
 from anagram.solution import Solution
-from anagram.statement.domains import Kronecker
+from anagram.statement.domains import Kronecker, PointSet
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import Sizes, in_natural_sizes, natural_sizes
 from anagram.tangent.estimate import LINEAR_BELOW, ErrorEstimate, Estimator
@@ -111,7 +111,8 @@ class Climb:
         self.given, self.least = given or Given(), dict(least or {})
         self.sizes: Sizes = natural_sizes(problem)
         self.scaled = in_natural_sizes(problem, self.sizes) if self.given.method == "auto" else problem
-        self.facts = Facts(problem.domain.dimension, problem.is_linear, tol, most_parameters)
+        has_data = any(isinstance(problem.region(key), PointSet) for key in problem.conditions)
+        self.facts = Facts(problem.domain.dimension, problem.is_linear, has_data, tol, most_parameters)
         self.points = problem.domain.draw(Kronecker(POINTS), np.random.default_rng(0)).x
         self.rungs: list[Rung] = []
         self.solutions: list[Solution] = []

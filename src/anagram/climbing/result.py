@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -92,8 +92,9 @@ def find(
     """Climb; where a network does not get hold of an evolution, march."""
     axis = None if given.is_one_rung or given.points is not None else evolution_axis(problem)
 
-    def give_up(rungs: Any, plan: Plan) -> bool:
-        return axis is not None and plan.level > RACE and best(rungs).outcome.residual > LOST
+    def give_up(rungs: Sequence[Rung], _: Plan) -> bool:
+        raced = any(r.plan.level >= RACE for r in rungs)
+        return axis is not None and raced and best(rungs).outcome.residual > LOST
 
     climb = Climb(problem, tol, seed, train, seconds, given, give_up=give_up)
     reason = climb.run(tell)

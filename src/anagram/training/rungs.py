@@ -15,7 +15,7 @@ from anagram.statement.problem import Problem
 
 FEWEST = 40  # points inside the domain
 # Parameters of the networks of each level, about.
-LEVELS = (65, 150, 290, 540, 960, 1700, 3000)
+LEVELS = (65, 150, 290, 430, 640, 960, 1400, 2000)
 
 
 @dataclass(frozen=True)

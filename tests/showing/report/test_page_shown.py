@@ -328,3 +328,23 @@ def test_the_spectrum_is_shown_where_there_is_one(show, page_of, solutions, tmp_
     page.hover("#spectrum .plot-area", 1.0, 1 - 4 / 10)
     assert "unknown" in page.text("#spectrum .tip")
     assert_sound(page)
+
+
+def test_the_ladder_of_a_climb_is_shown(show, solutions, tmp_path):
+    solution = solutions("heat")
+    rungs = [
+        {"parameters": size, "points": 700, "steps": 80, "seconds": 1.0, "validation_loss": residual**2 / 2}
+        | {"estimate": residual / 3, "trusted": True, "relative_error": residual / 4, "depth": 2, "cells": True}
+        for size, residual in ((151, 1e-3), (301, 1e-5), (290, 2e-5), (547, 1e-7))
+    ]
+    more = {"tol": 1e-6, "reached": False, "rungs": rungs, "missing": "the residual is largest in 'walls'"}
+    climbed = ag.Solution(solution.problem, solution.model, solution.theta, solution.history, solution.summary | more)
+    page = show(write_page([climbed], tmp_path / "climb.html"))
+    assert page.run("document.querySelectorAll('#ladder .plot svg circle.dot').length") == 2 * 3 * 4
+    page.hover('#ladder [data-against="seconds"] .plot-area', 0.999, 0.5)
+    heading, values = tip(page, '#ladder [data-against="seconds"]')
+    assert heading == "time = 4"
+    assert_close(values["estimated relative error"], 1e-7 / 3, 1e-2)
+    assert_sound(page)
+    assert "Ladder" in page.text("header.top nav")
+    assert_sound(show(write_page([climbed, solution], tmp_path / "both.html")))

@@ -39,7 +39,10 @@ def repeat(
         for name, pair in comparison.versions.items():
             table.add_row(name, *(escape(str(v)) for v in pair))
         out.print(table)
-        out.print(f"{solution.summary['steps']} steps: {escape(comparison.in_words())}")
+        rungs = solution.rungs
+        networks = f" of {len(rungs)} network{'s' if len(rungs) > 1 else ''}" if rungs else ""
+        steps = solution.summary.get("total_steps", solution.summary["steps"])
+        out.print(f"{steps} steps{networks}: {escape(comparison.in_words())}")
     if not comparison.identical:
         raise typer.Exit(DIFFERENT)
 

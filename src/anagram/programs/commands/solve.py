@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -26,10 +27,16 @@ from anagram.programs.commands.common import (
 from anagram.training.interrupts import STOPPED_AT_ONCE, Interrupts
 
 if TYPE_CHECKING:
+    from anagram.showing.report.rungs import ShownRung
     from anagram.solution import Solution
     from anagram.training.case import Case
 
 ESTIMATE_AT_MOST = 3000  # parameters; above, an estimate takes longer than many runs
+MOST_RUNGS = 24  # that are printed
+TOL_HELP = (
+    "The relative error that is wanted: networks of growing size are tried until the estimated error is below it; 0 "
+    "goes on to rounding. 1e-6 if nothing is said of model, points, method and steps."
+)
 
 
 def solve(
@@ -48,11 +55,11 @@ def solve(
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="For initial parameters and random points; 0 by default.")] = None,
-    steps: Annotated[int | None, typer.Option(help="At most so many steps.")] = None,
+    steps: Annotated[int | None, typer.Option(help="At most so many steps; with --tol, of each network.")] = None,
     seconds: Annotated[
         float | None, typer.Option(help="At most so much training time, compilation not counted.")
     ] = None,
-    tol: Annotated[float | None, typer.Option(help="Stop at this root mean square residual on fresh points.")] = None,
+    tol: Annotated[float | None, typer.Option(help=TOL_HELP)] = None,
     early_stopping: Annotated[
         int | None, typer.Option(help="Stop when the loss on fresh points has had no new minimum for so many steps.")
     ] = None,
@@ -103,8 +110,9 @@ def solve(
     if solution.stopped_because == "interrupted":
         (out if not quiet else err).print(f"Go on with:  {escape(planned.command)}")
         raise typer.Exit(STOPPED_AT_ONCE)
-    if solution.summary["steps"] == planned.steps and not quiet:
-        out.print("There was nothing left to do; --steps takes it further.")
+    if planned.steps is not None and steps_in_all(solution.summary) == planned.steps and not quiet:
+        further = "a smaller --tol" if "rungs" in solution.summary else "--steps"
+        out.print(f"There was nothing left to do; {further} takes it further.")
     if solution.failed:
         err.print(f"[bold red]error:[/] the run {escape(solution.stopped_because)}")
         raise typer.Exit(NUMERICAL_FAILURE)
@@ -118,7 +126,8 @@ class Planned:
     folder: Path
     start: Callable[..., Solution]
     command: str
-    steps: int | None = None  # that were taken before
+    resumed: bool = False
+    steps: int | None = None  # that were taken before, if it had ended
 
 
 def plan_run(
@@ -133,7 +142,9 @@ def plan_run(
     import anagram as ag
     from anagram.keeping.atomic import prepare_folder
     from anagram.programs.loading import find_case, problem_parameters
+    from anagram.solving import chooses_size
     from anagram.training.defaults import complete
+    from anagram.training.setting import MODEL_KEYS
 
     if target is None:
         raise ag.SettingError("name a problem of the catalogue (see: anagram list) or a Python file that states one")
@@ -141,7 +152,11 @@ def plan_run(
     of_problem = {k: given.pop(k) for k in problem_parameters(target) if k in given}
     case = find_case(target, paper, of_problem)
     setting = case.setting if method is None else case.setting.with_method(method)
-    case = replace(case, setting=complete(setting, case.problem).with_changes(given))
+    fixed = method is not None or {*given} & {*MODEL_KEYS, "points", "steps"}
+    said = fixed or (options["steps"] is not None and not options["tol"])
+    if said or not chooses_size(setting):
+        setting = complete(setting, case.problem)
+    case = replace(case, setting=setting.with_changes(given))
     case.setting.make_method()  # refused before there is a folder
     where = prepare_folder(folder) if folder is not None else new_folder(case.problem.name)
 
@@ -170,8 +185,14 @@ def plan_resume(target: str | None, folder: Path, fixed: list[str], limits: dict
     def start(**more: Any) -> Solution:
         return ag.resume(folder, case, **limits, **more)
 
-    taken = (record.get("summary") or {}).get("steps")
-    return Planned(case, folder, start, _resume_command(target, case, folder), taken)
+    summary = record.get("summary")
+    taken = steps_in_all(summary) if isinstance(summary, dict) else None
+    return Planned(case, folder, start, _resume_command(target, case, folder), resumed=True, steps=taken)
+
+
+def steps_in_all(summary: dict[str, Any]) -> Any:
+    """The steps of a run; of a climb, those of all its rungs."""
+    return summary.get("total_steps", summary.get("steps"))
 
 
 def _resume_command(target: str | None, case: Case, folder: Path) -> str:
@@ -200,13 +221,16 @@ def carry_out(
     finally:
         Interrupts.last_words.clear()
         close()
-    clock.note("compile", solution.summary["compile_seconds"])
-    clock.note("train", solution.summary["seconds"] if planned.steps is None else None)
+    climbed = "rungs" in solution.summary
+    if not (climbed and planned.resumed):  # rungs of before took their time then
+        clock.note("compile and estimate" if climbed else "compile", solution.summary["compile_seconds"])
+    clock.note("train", None if planned.resumed else solution.summary["seconds"])
     where = solution.folder or planned.folder
     if solution.stopped_because != "interrupted":
-        with clock.timed("estimate"):
-            if estimate and not solution.failed:
-                solution.summary["error_estimate"] = _estimate(solution)
+        if not climbed:
+            with clock.timed("estimate"):
+                if estimate and not solution.failed:
+                    solution.summary["error_estimate"] = _estimate(solution)
         with clock.timed("pictures"):
             solution.plot_convergence(where / "convergence.png")
             solution.plot(where / "solution.png")
@@ -313,15 +337,17 @@ def new_folder(name: str) -> Path:
 
 def print_summary(summary: dict[str, Any], where: Path) -> None:
     """What a run came to, as a table."""
+    from anagram.showing.report.rungs import shown_rungs
+
+    rungs = shown_rungs(summary)
+    sized = "; rows in their natural sizes" if rungs else ""
     rows = [
         ("problem", f"{summary['problem']}  (method {summary['method']}, seed {summary['seed']})"),
+        *_tolerance_rows(summary, rungs),
         ("model", f"{summary['model']}, {summary['parameters']} parameters, {summary['points']} points"),
-        (
-            "steps",
-            f"{summary['steps']} in {summary['seconds']:.2f} s (and {summary['compile_seconds']:.2f} s of compilation)",
-        ),
+        ("steps", _steps_in_words(summary, rungs)),
         *([("time", time_in_words(summary["wall_seconds"]))] if "wall_seconds" in summary else []),
-        ("loss", f"{summary['loss']:.2e}  (on fresh points {summary['validation_loss']:.2e})"),
+        ("loss", f"{summary['loss']:.2e}  (on fresh points {summary['validation_loss']:.2e}{sized})"),
         ("", _losses_in_words(summary["condition_losses"], summary.get("given_points", []))),
     ]
     if summary["l2_error"] is not None:
@@ -346,6 +372,69 @@ def print_summary(summary: dict[str, Any], where: Path) -> None:
         rows.insert(-1, ("pictures", f"{where}/solution.png, convergence.png"))
     for name, text in rows:
         out.print(f"[bold]{escape(name):9}[/] {escape(text)}", highlight=False)
+    if summary.get("reached") is True:
+        out.print("More digits: --tol with a smaller number, or --tol 0 for as many as rounding leaves.")
+
+
+def _steps_in_words(summary: dict[str, Any], rungs: list[ShownRung]) -> str:
+    """How many steps were taken, and in which time."""
+    total = summary.get("total_steps", summary["steps"])
+    kept = "these networks" if summary.get("stretches") else "this network"
+    more = f" of {kept}, {total} of all {len(rungs)}," if len(rungs) > 1 else ""
+    others = "compilation and estimates" if rungs else "compilation"
+    return (
+        f"{summary['steps']}{more} in {summary['seconds']:.2f} s (and {summary['compile_seconds']:.2f} s of {others})"
+    )
+
+
+def _tolerance_rows(summary: dict[str, Any], rungs: list[ShownRung]) -> list[tuple[str, str]]:
+    """Whether the tolerance was reached, and the networks that were tried."""
+    if not rungs:
+        return []
+    stretches = summary.get("stretches")
+    parts = f", in {len(stretches) - 1} stretches of time" if isinstance(stretches, list) and len(stretches) > 2 else ""
+    rows = [("tolerance", _tolerance_in_words(summary) + parts)]
+    if summary.get("missing"):
+        rows.append(
+            ("", str(summary["missing"]).replace("seconds=", "--seconds").replace("on: resume", "on: --resume"))
+        )
+    lines = rung_table(rungs)
+    return [*rows, ("rungs", lines[0]), *(("", line) for line in lines[1:])]
+
+
+def _tolerance_in_words(summary: dict[str, Any]) -> str:
+    relative = summary.get("relative_error_estimate")
+    known = "no estimate" if relative is None else f"estimated relative error {relative:.1e}"
+    if relative is not None and not (summary.get("error_estimate") or {}).get("reliable"):
+        known += " (not to be relied on)"
+    reached = summary.get("reached")
+    if reached is None:
+        return f"0 (rounding): {known}"
+    return f"{summary['tol']:g} {'reached' if reached else 'not reached'}: {known}"
+
+
+def rung_table(rungs: list[ShownRung]) -> list[str]:
+    """The rungs in columns, below a line that names these; of many, the first and the last."""
+    errors = not all(math.isnan(r.error) for r in rungs)
+    lines = [f"{'':3} parameters  points  steps  residual  estimate  {'   error  ' if errors else ''} seconds"]
+    for rung in rungs:
+        doubt = " " if rung.trusted or math.isnan(rung.estimate) else "?"
+        error = f"{_short(rung.error):>8}  " if errors else ""
+        lines.append(
+            f"{rung.number:3d} {rung.parameters:10d}  {rung.points:6d}  {rung.steps:5d}  {_short(rung.residual):>8}  "
+            f"{_short(rung.estimate):>8}{doubt} {error}{rung.seconds:8.2f}"
+        )
+    if len(lines) > 1 + MOST_RUNGS:
+        half = MOST_RUNGS // 2
+        between = f"    … {len(rungs) - 2 * half} more, all of them in run.json …"
+        lines = [*lines[: 1 + half], between, *lines[-half:]]
+    if any("?" in line for line in lines):
+        lines.append("    ? an estimate that is not to be relied on")
+    return lines
+
+
+def _short(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.1e}"
 
 
 def _losses_in_words(losses: dict[str, float], given: list[str]) -> str:
@@ -361,4 +450,6 @@ def _in_words(estimate: dict[str, Any]) -> str:
     if estimate["value"] is None:
         return f"not computed: {reasons}"
     doubt = "" if estimate["reliable"] else f"; not to be relied on: {reasons}"
-    return f"{estimate['value']:.2e}  (from the residual on fresh points{doubt})"
+    relative = estimate.get("relative")
+    size = "" if relative is None else f"relative {relative:.2e}; "
+    return f"{estimate['value']:.2e}  ({size}from the residual on fresh points{doubt})"

@@ -38,7 +38,9 @@ def sweep(
     paper: Annotated[bool, typer.Option("--paper", help="The paper's network, points, cutoff and steps.")] = False,
     steps: Annotated[int | None, typer.Option(help="At most so many steps.")] = None,
     seconds: Annotated[float | None, typer.Option(help="At most so much training time for each run.")] = None,
-    tol: Annotated[float | None, typer.Option(help="Stop at this root mean square residual on fresh points.")] = None,
+    tol: Annotated[
+        float | None, typer.Option(help="Stop each run when its estimated relative error is below this.")
+    ] = None,
     folder: Annotated[
         Path | None, typer.Option("--out", help="The folder of the study; sweeps/<problem> by default.")
     ] = None,

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from anagram.errors import FileError
 from anagram.showing.components import real_parts
+from anagram.showing.report.rungs import ShownRung, shown_rungs, tolerance_of
 from anagram.statement.domains import Box
 from anagram.training.reached import Reached
 
@@ -42,11 +43,20 @@ def solution_figure(solution: Reached, path: str | Path | None = None) -> Figure
 
 
 def convergence_figure(solution: Reached, path: str | Path | None = None) -> Figure:
-    """Losses and error against steps and against training time; rank and step length below."""
+    """Losses and error against steps and against training time; rank and step length below.
+
+    Of a climb, above them: the estimated errors of its rungs against the size of the networks and the time spent.
+    """
     with mpl.rc_context(STYLE):
         steps, history = solution.history.steps, solution.history
-        figure = Figure(figsize=(9.5, 6.2), layout="constrained")
-        upper, lower = figure.subplots(2, 2, height_ratios=(2, 1))
+        rungs = shown_rungs(solution.summary)
+        heights = (2, 2, 1) if rungs else (2, 1)
+        figure = Figure(figsize=(9.5, 9.2 if rungs else 6.2), layout="constrained")
+        *first, upper, lower = figure.subplots(len(heights), 2, height_ratios=heights)
+        title = f"{solution.summary['problem']}: method {solution.summary['method']}, seed {solution.summary['seed']}"
+        if rungs:
+            _ladder(first[0], rungs, tolerance_of(solution.summary))
+            first[0][0].set_title(title, loc="left")
         count = np.arange(1, history.count + 1)
         for ax, of_step, of_block, label in (
             (upper[0], count, history.column("step"), "step"),
@@ -69,13 +79,78 @@ def convergence_figure(solution: Reached, path: str | Path | None = None) -> Fig
             ax.grid(visible=True, which="major", color="0.9", lw=0.6)
         upper[0].set_ylabel("loss, error")
         upper[0].legend()
-        upper[0].set_title(
-            f"{solution.summary['problem']}: method {solution.summary['method']}, seed {solution.summary['seed']}",
-            loc="left",
-        )
+        upper[0].set_title(_kept_in_words(solution, len(rungs)) if rungs else title, loc="left")
         _trace(lower[0], count, steps, (("rank", "rank"), ("damping", "damping λ")))
         _trace(lower[1], count, steps, (("step_length", "step length η"), ("step_norm", "step norm")))
         return finish(figure, path)
+
+
+def _ladder(axes: Any, rungs: list[ShownRung], tol: float | None) -> None:
+    """Residuals, estimates and true errors of rungs: against parameters as points, against time as a way."""
+    columns = {
+        "residual on fresh points": (_rung_column(rungs, "residual"), GREY, "s", 4.5),
+        "estimated relative error": (_rung_column(rungs, "estimate"), ORANGE, "o", 6.5),
+        "true relative error": (_rung_column(rungs, "error"), GREEN, "x", 6.0),
+    }
+    trusted = np.array([r.trusted for r in rungs])
+    for ax, places, label in (
+        (axes[0], _rung_column(rungs, "parameters"), "parameters"),
+        (axes[1], _rung_column(rungs, "spent"), "training time of all rungs (s)"),
+    ):
+        joined = "-" if ax is axes[1] else ""
+        for name, (values, colour, marker, size) in columns.items():
+            if not np.isfinite(values).any():
+                continue
+            look: Any = {"color": colour, "marker": marker, "ms": size, "lw": 0.8, "ls": joined, "mew": 1.4}
+            if name.startswith("estimated"):
+                ax.plot(places, np.where(trusted, values, np.nan), **look, label=name)
+                if not trusted[np.isfinite(values)].all():
+                    doubted = np.where(trusted, np.nan, values)
+                    ax.plot(places, doubted, **{**look, "ls": ""}, mfc="white", label="the same, in doubt")
+            else:
+                ax.plot(places, values, **look, label=name, zorder=1.5 if marker == "s" else 3)
+        if tol is not None:
+            ax.axhline(tol, color=BLUE, lw=1.2, ls="--", label=f"tolerance {tol:g}")
+        ax.set_yscale("log")
+        ax.set_xlabel(label)
+        ax.margins(x=0.06, y=0.08)
+        ax.set_axisbelow(True)
+        ax.grid(visible=True, which="major", color="0.9", lw=0.6)
+    axes[0].set_ylabel("relative error, residual")
+    axes[1].set_xlim(left=0)
+    _plain_log_axis(axes[0], _rung_column(rungs, "parameters"))
+    if axes[1].get_legend_handles_labels()[0]:
+        axes[1].legend(fontsize=8.5)
+
+
+def _plain_log_axis(ax: Any, sizes: np.ndarray) -> None:
+    """A logarithmic axis of sizes with the sizes themselves as labels, as far as there is room for them."""
+    known = np.unique(sizes[sizes > 0])
+    if not known.size:
+        return
+    ax.set_xscale("log")
+    ax.set_xlim(known[0] / 1.25, known[-1] * 1.25)
+    room = np.log(known[-1] / known[0] * 1.6) / 9
+    shown = [known[-1]]
+    for size in known[-2::-1]:
+        if np.log(shown[-1] / size) >= room:
+            shown.append(size)
+    ax.set_xticks(shown, [f"{int(size)}" for size in shown])
+    ax.set_xticks([], minor=True)
+
+
+def _kept_in_words(solution: Reached, count: int) -> str:
+    """Of which network the curves below the ladder are."""
+    size = f"{solution.summary.get('parameters', solution.model.parameters)} parameters"
+    stretches = solution.summary.get("stretches")
+    if isinstance(stretches, list) and len(stretches) > 2:
+        return f"{len(stretches) - 1} stretches one after the other, {size}"
+    return f"the network with {size}" if count > 1 else size
+
+
+def _rung_column(rungs: list[ShownRung], name: str) -> np.ndarray:
+    values = np.array([getattr(r, name) for r in rungs], dtype=float)
+    return values if name == "spent" else _positive(values)
 
 
 def shown_axes(domain: Box) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from anagram.showing.report.page.encode import array, number
 from anagram.showing.report.page.fields import field_data
+from anagram.showing.report.page.ladder import ladder_data
 from anagram.showing.report.page.runs import Run
 from anagram.training.history import History
 
@@ -33,6 +34,7 @@ def run_data(run: Run) -> dict[str, Any]:
         "traces": _traces(history),
         "sketch": _sketch(history),
         "spectrum": _spectrum(history),
+        "ladder": ladder_data(run),
         "fields": field_data(run.solution),
     }
 

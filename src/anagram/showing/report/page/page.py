@@ -19,13 +19,15 @@ from anagram.keeping.atomic import prepare_folder, write_atomically
 from anagram.keeping.solutions import found_nowhere, read_solution
 from anagram.showing.report.page.data import run_data
 from anagram.showing.report.page.encode import json_html, number, number_html, script_json
+from anagram.showing.report.page.ladder import ladders_html
 from anagram.showing.report.page.runs import Run, Source, model_text, read_runs
 from anagram.showing.report.page.table import table_html
+from anagram.showing.report.rungs import shown_rungs
 from anagram.training.reached import Reached
 from anagram.version import __version__
 
 # In the order in which they build on each other; together they are one program.
-SCRIPTS = ("base", "scale", "colour", "tip", "plot", "map", "controls", "history", "grid", "fields", "main")
+SCRIPTS = ("base", "scale", "colour", "tip", "plot", "map", "controls", "history", "ladder", "grid", "fields", "main")
 RECORD_SHOWN = 200_000  # characters of a record at most
 
 
@@ -66,6 +68,7 @@ def page_html(runs: Sequence[Run]) -> str:
         heading=escape(_heading(runs)),
         lead=_lead(runs),
         table=table_html(runs),
+        ladders=ladders_html(runs),
         records="".join(_record(run) for run in runs),
         footer=escape(f"Made by anagram {__version__} on {time.strftime('%Y-%m-%d')}"),
         style=style,
@@ -122,12 +125,36 @@ def _lead(runs: Sequence[Run]) -> str:
 
 def _abstract(run: Run) -> str:
     summary = run.summary
+    if shown_rungs(summary):
+        return _abstract_of_climb(run)
     parameters = number_html(summary.get("parameters", run.solution.model.parameters))
     points = f" on {number_html(summary['points'])} points" if number(summary.get("points")) is not None else ""
     return (
         f'<p class="abstract">{escape(model_text(run))} with {parameters} parameters, trained{points} by the method '
         f"<em>{escape(str(summary['method']))}</em> in {number_html(summary['steps'])} steps; seed "
         f"{number_html(summary['seed'])}. It ended with “{escape(str(summary['stopped_because']))}”.</p>"
+    )
+
+
+def _abstract_of_climb(run: Run) -> str:
+    summary, rungs = run.summary, shown_rungs(run.summary)
+    parameters = number_html(summary.get("parameters", run.solution.model.parameters))
+    tol, reached = number(summary.get("tol")), summary.get("reached")
+    relative = summary.get("relative_error_estimate")
+    came = "" if number(relative) is None else f": the estimated relative error is {number_html(relative, 2)}"
+    estimate = summary.get("error_estimate")
+    if came and not (isinstance(estimate, dict) and estimate.get("reliable") is True):
+        came += ", which is not to be relied on"
+    goal = f"{tol:.0e}".replace("e-0", "e-") if tol else "0, which is rounding,"
+    said = "was reached" if reached is True else "was not reached" if reached is False else "was aimed at"
+    stretches = summary.get("stretches")
+    parts = f", in {len(stretches) - 1} stretches" if isinstance(stretches, list) and len(stretches) > 2 else ""
+    tried = f"{len(rungs)} networks were" if len(rungs) > 1 else "One network was"
+    return (
+        f'<p class="abstract">A relative error of {goal} {said}{came}. {tried} trained by the method '
+        f"<em>{escape(str(summary['method']))}</em>, seed {number_html(summary['seed'])}; the solution is "
+        f"{escape(model_text(run))} with {parameters} parameters{parts}. It ended with "
+        f"“{escape(str(summary['stopped_because']))}”.</p>"
     )
 
 
@@ -140,6 +167,7 @@ def _highlights(run: Run) -> str:
         error = ("estimated L² error", estimated, "")
     shown = [
         error,
+        ("estimated relative error", summary.get("relative_error_estimate"), ""),
         ("loss on fresh points", summary["validation_loss"], ""),
         ("training time", summary.get("seconds"), " s"),
         ("parameters", summary.get("parameters"), ""),

@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 from anagram.showing.report.page.encode import number, number_html
+from anagram.showing.report.page.ladder import verdict
 from anagram.showing.report.page.runs import Run, model_text
 
 NOTHING = "–"
@@ -59,6 +60,10 @@ def summary_blocks(runs: Sequence[Run]) -> list[Block]:
                 _numbers("L² error", runs, lambda r: r.summary["l2_error"], best=True),
                 _numbers("Relative L² error", runs, lambda r: r.summary.get("relative_l2_error"), best=True),
                 Row("Estimated error", [_estimate(r) for r in runs]),
+                _numbers(
+                    "Estimated relative error", runs, lambda r: r.summary.get("relative_error_estimate"), best=True
+                ),
+                _texts("Tolerance", runs, verdict),
                 *(_coefficient(name, runs) for name in _coefficient_names(runs)),
             ],
         ),
@@ -66,6 +71,7 @@ def summary_blocks(runs: Sequence[Run]) -> list[Block]:
             "Cost",
             [
                 _numbers("Steps", runs, lambda r: r.summary["steps"]),
+                _numbers("Steps of all rungs", runs, lambda r: r.summary.get("total_steps")),
                 _numbers("Training time", runs, lambda r: r.summary.get("seconds"), " s", best=True),
                 _numbers("Compilation", runs, lambda r: r.summary.get("compile_seconds"), " s"),
                 _texts("Stopped because", runs, lambda r: r.summary["stopped_because"]),

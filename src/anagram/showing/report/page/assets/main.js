@@ -55,6 +55,7 @@ const { runs } = JSON.parse(document.getElementById("data").textContent);
 offerThemes();
 offerCopies();
 showFields(document.getElementById("fields"), runs);
+showLadders(document.getElementById("ladder"), runs);
 showConvergence(document.getElementById("convergence"), runs);
 showSpectra(document.getElementById("spectrum"), runs);
 showNavigation();

@@ -30,7 +30,7 @@ class LinePlot {
     });
   }
 
-  // Lines are {name, style, x, y, on}; x rises.
+  // Lines are {name, style, x, y, on, dots (how large), joined, quiet (no values to tell)}; x rises.
   show(lines, { yRange = this.yRange, bands = this.bands } = {}) {
     Object.assign(this, { lines, yRange, bands });
     this.render();
@@ -129,8 +129,15 @@ class LinePlot {
   // Lines alone: this is what an animation draws again.
   drawLines() {
     this.paths.replaceChildren(
-      ...this.visible.map((line) => draw("path", { class: `line ${line.style}`, d: this.path(line), "data-name": line.name })),
+      ...this.visible
+        .filter((line) => line.joined !== false)
+        .map((line) => draw("path", { class: `line ${line.style}`, d: this.path(line), "data-name": line.name })),
+      ...this.visible.filter((line) => line.dots).flatMap((line) => this.dots(line)),
     );
+  }
+
+  dots({ x, y, style, dots }) {
+    return Array.from(x, (_, k) => draw("circle", { class: `dot ${style}`, cx: this.x.at(x[k]), cy: this.y.at(y[k]), r: dots }));
   }
 
   path({ x, y }) {
@@ -159,8 +166,9 @@ class LinePlot {
 
   // The cursor goes to the nearest sample of any line; every line tells its own nearest one.
   point(place, y = 24) {
-    if (!this.visible.length || this.empty) return;
-    const near = this.visible.map((line) => ({ line, k: nearest(line.x, place) }));
+    const lines = this.visible.filter((line) => !line.quiet);
+    if (!lines.length || this.empty) return;
+    const near = lines.map((line) => ({ line, k: nearest(line.x, place) }));
     const gap = ({ line, k }) => Math.abs(this.x.at(line.x[k]) - this.x.at(place));
     const first = near.reduce((best, one) => (gap(one) < gap(best) ? one : best));
     const at = first.line.x[first.k];
