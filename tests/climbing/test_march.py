@@ -8,8 +8,8 @@ import anagram as ag
 from anagram.models import Pieces
 from climbing.small import KEPT, At, Killed, assert_same_climb, kill
 
-LONG = ag.Box(t=(0, 12))
-TOL = 1e-3
+LONG = ag.Box(t=(0, 14))
+TOL = 1e-2
 
 
 def pendulum():
@@ -22,63 +22,46 @@ def pendulum():
     )
 
 
-def soon(patch):
-    """Give one network up after its first rung."""
-    patch.setattr("anagram.climbing.result.RACE", 0)
-    patch.setattr("anagram.climbing.result.LOST", 0.0)
+def test_a_march_agrees_with_a_solver_of_another_kind_and_can_be_killed(tmp_path, monkeypatch):
+    # One network is given up after its first rung.
+    monkeypatch.setattr("anagram.climbing.result.RACE", 0)
+    monkeypatch.setattr("anagram.climbing.result.LOST", 0.0)
+    solution = ag.solve(pendulum(), tol=TOL, folder=tmp_path / "whole", **KEPT)
+    agrees_with_scipy(solution)
+    is_one_solution_in_pieces(solution)
+    loaded = ag.load(tmp_path / "whole", problem=pendulum())
+    assert_same_climb(loaded, solution)
+    t = np.linspace(0, 14, 50)
+    np.testing.assert_array_equal(loaded(t), solution(t))
+    with pytest.raises(Killed):
+        ag.solve(pendulum(), tol=TOL, folder=tmp_path / "killed", monitors=[At(2, 14, kill)], **KEPT)
+    again = ag.resume(tmp_path / "killed", pendulum(), **KEPT)
+    assert_same_climb(again, solution)
+    assert again.summary["stretches"] == solution.summary["stretches"]
 
 
-@pytest.fixture(scope="module")
-def swung(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        soon(patch)
-        return ag.solve(pendulum(), tol=TOL, folder=tmp_path_factory.mktemp("march"), **KEPT)
+def agrees_with_scipy(solution):
+    t = np.linspace(0, 14, 301)
+    place, speed = solve_ivp(lambda t, y: [y[1], -np.sin(y[0])], (0, 14), [1.5, 0], t_eval=t, rtol=1e-10, atol=1e-12).y
+    assert solution.reached is True
+    assert solution.stopped_because == "tolerance reached"
+    error = np.sqrt(np.mean((solution(t) - place) ** 2) / np.mean(place**2))
+    assert error < 3 * solution.relative_error_estimate <= 3 * TOL
+    slope = solution.evaluate(lambda u: u.d("t"), t)
+    assert np.sqrt(np.mean((slope - speed) ** 2) / np.mean(speed**2)) < 5 * TOL
 
 
-@pytest.fixture(scope="module")
-def reference():
-    return solve_ivp(lambda t, y: [y[1], -np.sin(y[0])], (0, 12), [1.5, 0], rtol=1e-10, atol=1e-12, dense_output=True)
-
-
-def test_a_march_agrees_with_a_solver_of_another_kind(swung, reference):
-    t = np.linspace(0, 12, 301)
-    place, speed = reference.sol(t)
-    assert swung.reached is True
-    assert swung.stopped_because == "tolerance reached"
-    error = np.sqrt(np.mean((swung(t) - place) ** 2) / np.mean(place**2))
-    assert error < 3 * TOL
-    assert error < 3 * swung.relative_error_estimate < 3 * TOL
-    slope = swung.evaluate(lambda u: u.d("t"), t)
-    assert np.sqrt(np.mean((slope - speed) ** 2) / np.mean(speed**2)) < 10 * TOL
-
-
-def test_a_march_is_one_solution_in_pieces(swung):
-    edges = swung.summary["stretches"]
-    assert isinstance(swung.model.spec, Pieces)
-    assert (edges[0], edges[-1]) == (0.0, 12.0)
+def is_one_solution_in_pieces(solution):
+    edges = solution.summary["stretches"]
+    assert isinstance(solution.model.spec, Pieces)
+    assert (edges[0], edges[-1]) == (0.0, 14.0)
     assert len(edges) > 2
     assert np.all(np.diff(edges) > 0)
-    assert swung.summary["parameters"] == swung.theta.size == swung.model.parameters
+    assert solution.summary["parameters"] == solution.theta.size == solution.model.parameters
     for edge in edges[1:-1]:
-        before, after = swung(np.array([np.nextafter(edge, 0), edge]))
+        before, after = solution(np.array([np.nextafter(edge, 0), edge]))
         assert abs(before - after) < TOL, "the pieces meet"
-    assert swung.problem.domain.intervals == {"t": (0.0, 12.0)}
-    assert swung.summary["total_steps"] == sum(rung["steps"] for rung in swung.rungs)
-    assert swung.summary["steps"] == len(swung.history.steps["loss"])
-    assert np.all(np.diff(swung.history.steps["seconds"]) >= 0)
-
-
-def test_a_march_is_kept_and_loaded(swung):
-    t = np.linspace(0, 12, 50)
-    loaded = ag.load(swung.folder, problem=pendulum())
-    np.testing.assert_array_equal(loaded(t), swung(t))
-    assert_same_climb(loaded, swung)
-
-
-def test_a_march_that_was_killed_goes_on_to_the_same_numbers(swung, tmp_path, monkeypatch):
-    soon(monkeypatch)
-    with pytest.raises(Killed):
-        ag.solve(pendulum(), tol=TOL, folder=tmp_path, monitors=[At(2, 14, kill)], **KEPT)
-    again = ag.resume(tmp_path, pendulum(), **KEPT)
-    assert_same_climb(again, swung)
-    assert again.summary["stretches"] == swung.summary["stretches"]
+    assert solution.problem.domain.intervals == {"t": (0.0, 14.0)}
+    assert solution.summary["total_steps"] == sum(rung["steps"] for rung in solution.rungs)
+    assert solution.summary["steps"] == len(solution.history.steps["loss"])
+    assert np.all(np.diff(solution.history.steps["seconds"]) >= 0)

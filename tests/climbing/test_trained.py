@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import anagram as ag
-from climbing.small import KEPT, QUIET, TINY, At, Killed, assert_same_climb, kill, press, two_rungs
+from anagram.keeping import checkpoint
+from anagram.training.goal import Goal
+from climbing.small import KEPT, QUIET, TINY, At, Killed, assert_same_climb, kill, press, two_rungs, without_clock
 from problems import LINE, parabola
 
 
@@ -42,8 +44,9 @@ def test_every_rung_that_is_done_is_kept(whole):
     record = json.loads((whole.folder / "run.json").read_text())
     assert record["status"] == "finished"
     assert record["configuration"]["climbs"] is True
+    said = json.loads(json.dumps(whole.summary))
     for key in ("tol", "reached", "relative_error_estimate", "error_estimate", "rungs", "missing", "total_steps"):
-        assert record["summary"][key] == whole.summary[key], key
+        assert record["summary"][key] == said[key], key
 
 
 def test_a_climb_is_loaded_with_all_it_says(whole):
@@ -76,12 +79,22 @@ def test_the_best_so_far_is_returned_when_it_is_stopped(stop, whole, tmp_path, r
     assert_same_climb(ag.resume(tmp_path, parabola(), **KEPT), whole)
 
 
-def test_a_rung_that_was_stopped_where_it_would_have_ended_ends_there(tmp_path):
+def test_a_rung_that_was_killed_where_it_would_have_ended_ends_there(tmp_path, monkeypatch):
+    """While its error is estimated for the last time: the checkpoint of that step is there already."""
     plain = ag.solve(parabola(), tol=1e-3, **QUIET)
     assert plain.reached
-    last = plain.summary["steps"]
-    stopped = ag.solve(parabola(), tol=1e-3, folder=tmp_path, monitors=[At(0, last, press)], **KEPT)
-    assert (stopped.stopped_because, stopped.summary["steps"]) == ("interrupted", last)
+    assert plain.relative_l2_error < 3e-3
+    last, asked = plain.summary["steps"], Goal.__call__
+
+    def dies(self, run):
+        return kill() if run.history.count == last else asked(self, run)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Goal, "__call__", dies)
+        patch.setattr("anagram.keeping.runfolder.SHARE", np.inf)  # a checkpoint after every block
+        with pytest.raises(Killed):
+            ag.solve(parabola(), tol=1e-3, folder=tmp_path, **KEPT)
+    assert checkpoint.read(tmp_path)[0].record["step"] == last
     assert_same_climb(ag.resume(tmp_path, parabola(), **KEPT), plain)
 
 
@@ -92,16 +105,15 @@ def test_a_climb_that_has_ended_ends_again_at_once(whole, copy):
     assert_same_climb(again, whole)
 
 
-def test_a_climb_can_go_further(whole, copy, monkeypatch):
-    """A tolerance that is met by what is there, and a longer ladder."""
-    reached = ag.resume(copy, parabola(), tol=0.5, **KEPT)
-    assert reached.reached is True
-    assert reached.rungs[0]["parameters"] == whole.rungs[0]["parameters"]
-    assert json.loads((copy / "run.json").read_text())["configuration"]["budget"]["tol"] == 0.5
-    monkeypatch.setattr("anagram.training.ladder.LEVELS", (65, 150, 290))
-    further = ag.resume(copy, parabola(), tol=1e-4, **KEPT)
-    assert len(further.rungs) == 3
-    assert (copy / "rungs" / "002" / "run.json").exists()
+def test_a_climb_can_go_further(whole, copy):
+    """With another tolerance, and more steps for what is not done: here for the last rung."""
+    shutil.rmtree(copy / "rungs" / "001")
+    further = ag.resume(copy, parabola(), tol=2e-4, steps=15, **KEPT)
+    assert without_clock(further.rungs[:1]) == without_clock(whole.rungs[:1])
+    assert [rung["steps"] for rung in further.rungs] == [12, 15]
+    assert (further.tol, further.reached) == (2e-4, False)
+    record = json.loads((copy / "run.json").read_text())["configuration"]
+    assert (record["budget"]["tol"], record["budget"]["steps"], record["steps"]) == (2e-4, 15, 15)
 
 
 def test_a_climb_can_be_repeated(whole):
