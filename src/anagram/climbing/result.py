@@ -14,6 +14,7 @@ from anagram.climbing.climb import (
     INTERRUPTED,
     NO_LARGER,
     REACHED,
+    ROUNDED,
     TIME_UP,
     Climb,
     Given,
