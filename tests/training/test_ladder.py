@@ -14,6 +14,7 @@ from anagram.training.ladder import (
     FRONTS,
     LOOSE,
     LOST,
+    NEAR_ROUNDING,
     RACE,
     Facts,
     best,
@@ -145,6 +146,13 @@ def test_the_ladder_ends_on_a_floor():
     assert floor[-1].level < len(LEVELS) - 1
     slow = climbed(replace(LINE, most_parameters=LEVELS[-1]), lambda p: 1e-2 * (0.9 / ENOUGH) ** p.level)
     assert slow[-1].level == len(LEVELS) - 1
+
+
+def test_near_rounding_one_level_that_does_not_pay_is_enough():
+    near = lambda p: [1e-3, 1e-5, NEAR_ROUNDING / 2][min(p.level, 2)]
+    far = lambda p: [1e-3, 1e-5, NEAR_ROUNDING * 2][min(p.level, 2)]
+    facts = replace(LINE, tol=0.0, most_parameters=LEVELS[-1])
+    assert climbed(facts, near)[-1].level < climbed(facts, far)[-1].level
 
 
 def test_noise_in_data_ends_a_climb():
