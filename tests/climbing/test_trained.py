@@ -105,6 +105,18 @@ def test_a_climb_that_has_ended_ends_again_at_once(whole, copy):
     assert_same_climb(again, whole)
 
 
+def test_rungs_that_are_read_keep_their_judgement(tmp_path):
+    """It may have been made on points that only their run had, such as cells that moved."""
+    ag.solve(parabola(), tol=1e-3, folder=tmp_path, **KEPT)
+    path = tmp_path / "rungs" / "000" / "run.json"
+    record = json.loads(path.read_text())
+    record["summary"]["rung"]["estimate"] = 7e-4
+    path.write_text(json.dumps(record))
+    again = ag.resume(tmp_path, parabola(), **KEPT)
+    assert (again.reached, again.relative_error_estimate) == (True, 7e-4)
+    assert again.summary["error_estimate"]["reliable"] is True
+
+
 def test_a_climb_can_go_further(whole, copy):
     """With another tolerance, and more steps for what is not done: here for the last rung."""
     shutil.rmtree(copy / "rungs" / "001")
