@@ -1,5 +1,6 @@
 """Rungs: the networks and points of plans, and their way through JSON."""
 
+import contextlib
 import json
 from dataclasses import replace
 
@@ -11,7 +12,9 @@ from anagram.models import spec_from_json
 from anagram.models.parametric import count_parameters
 from anagram.statement.domains import Kronecker
 from anagram.training.configuration import model_to_json
+from anagram.training.ladder import Facts, next_plan
 from anagram.training.rungs import LEVELS, Outcome, Plan, Rung, rung_from_json, rung_points
+from mutations import damaged_json
 from problems import parabola
 
 OUTCOME = Outcome(
@@ -60,6 +63,33 @@ def test_rungs_survive_json(estimate):
     assert rung_from_json(data) == rung
     assert {"level", "density", "parameters", "estimate", "trusted", "stopped_because"} <= set(data)
     assert spec_from_json(data["model"]).size == (2.0,)
+
+
+def test_losses_that_are_not_finite_survive():
+    rung = Rung(Plan(1), replace(OUTCOME, loss=np.nan, validation_loss=np.inf), {})
+    again = rung_from_json({**rung.as_json(), "loss": None, "validation_loss": None})
+    assert np.isnan(again.outcome.loss)
+    assert again.outcome.residual == rung.outcome.residual == np.inf
+
+
+def test_damaged_rungs_are_refused():
+    """Whatever is in a file is read or refused, and nothing else."""
+    data = json.loads(json.dumps(Rung(Plan(1), OUTCOME, {"kind": "MLP"}).as_json()))
+    rng, refused, damaged = np.random.default_rng(0), 0, {}
+    for name in data:
+        with pytest.raises(ag.FileError, match="the record of a rung is damaged"):
+            rung_from_json({k: v for k, v in data.items() if k != name})
+    for _ in range(300):
+        text = damaged_json(data, rng)
+        with contextlib.suppress(ValueError, RecursionError):
+            damaged = json.loads(text)
+        try:
+            found = rung_from_json(damaged)
+        except ag.FileError:
+            refused += 1
+        else:
+            next_plan(Facts(1, True, False, 1e-6, 1100), [found, found])
+    assert refused > 100
 
 
 def test_what_an_outcome_says_of_its_residual():

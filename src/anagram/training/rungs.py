@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
+from anagram.errors import FileError
 from anagram.models import MLP
 from anagram.statement.domains import Cells, GaussLegendre, Kronecker, PointRule, PointSet
 from anagram.statement.domains.rules import MOST_NODES
@@ -137,10 +138,39 @@ def _inner(problem: Problem) -> list[str]:
 
 
 def rung_from_json(data: Mapping[str, Any]) -> Rung:
-    """The inverse of `Rung.as_json`."""
-    plan = Plan(**{name: data[name] for name in Plan.__dataclass_fields__})
-    values = {name: data[name] for name in Outcome.__dataclass_fields__}
+    """The inverse of `Rung.as_json`; a file may come from someone else, and what makes no sense is refused."""
+    try:
+        plan = Plan(**_read(Plan, data))
+        outcome = Outcome(**_read(Outcome, data))
+        if plan.density <= 0 or outcome.parameters < 1:
+            raise ValueError("it has no points or no parameters")
+        return Rung(plan, outcome, dict(data["model"]))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise FileError(f"the record of a rung is damaged ({type(error).__name__}: {error})") from error
+
+
+def _read(kind: type[Plan | Outcome], data: Mapping[str, Any]) -> dict[str, Any]:
+    values = {f.name: data[f.name] for f in fields(kind)}
     # Losses that were not finite are null in files.
-    losses = {name: np.nan for name in ("loss", "validation_loss") if values[name] is None}
-    outcome = Outcome(**{**values, **losses, "reasons": tuple(values["reasons"])})
-    return Rung(plan, outcome, dict(data["model"]))
+    values |= {name: np.nan for name in ("loss", "validation_loss") if name in values and values[name] is None}
+    for f in fields(kind):
+        if not _fits(str(f.type), values[f.name]):
+            raise ValueError(f"its {f.name} makes no sense")
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+
+
+def _fits(kind: str, value: Any) -> bool:
+    """Whether a value of a file is one of a field, by its annotation."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    match kind:
+        case "bool":
+            return isinstance(value, bool)
+        case "int":
+            return number and isinstance(value, int) and 0 <= value < 2**31
+        case "float":
+            return number and not value < 0
+        case "float | None":
+            return value is None or number
+        case "str":
+            return isinstance(value, str)
+    return isinstance(value, list | tuple) and all(isinstance(v, str) for v in value)
