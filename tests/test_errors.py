@@ -22,13 +22,11 @@ PAGE = ROOT / "docs" / "errors.md"
 ERRORS = {"ProblemError", "SettingError", "FileError", "MissingError"}
 HOLE = "…"
 HEADER = ["message", "cause", "cure"]
-# The functions that return why a run stops, and the variable that holds it.
-GIVING_REASONS = {"_reason", "_without_progress", "_broken_off", "out_of_memory"}
-GIVING_REASONS_IN = {"training/trainer.py", "training/memory.py", "climbing/climb.py", "climbing/result.py"}
-# Constants that do, and calls of a goal.
-REASONS = {"REACHED", "TIME_UP", "NO_LARGER"}
-GOAL = ("training/goal.py", "__call__")
+# The functions that return why a run stops, the variable that holds it, and the file whose constants are reasons.
+GIVING_REASONS = {"_reason", "_without_progress", "_broken_off", "out_of_memory", "__call__"}
+GIVING_REASONS_IN = {"training/trainer.py", "training/memory.py", "training/goal.py", "climbing/result.py"}
 REASON = "reason"
+CONSTANT_REASONS_IN = "climbing/climb.py"
 NOWHERE = ast.Module([], [])  # a scope without variables
 # Messages without words of their own, by file and expression, with the reason why they need no row.
 PASSED_ON = {
@@ -130,22 +128,14 @@ def reasons(file: str, tree: ast.AST) -> Iterator[Message]:
                     yield Message(text, f"src/anagram/{file}:{value.lineno}")
 
 
-def reasons_of_climbs(file: str, tree: ast.Module) -> Iterator[Message]:
-    """Why climbs and their rungs stop: constants, and what a goal returns."""
+def constant_reasons(file: str, tree: ast.Module) -> Iterator[Message]:
+    """Why climbs stop: the texts that names of the module stand for."""
     for node in tree.body:
-        if (
-            isinstance(node, ast.Assign)
-            and isinstance(node.value, ast.Tuple)
-            and isinstance(node.targets[0], ast.Tuple)
-        ):
-            for target, value in zip(node.targets[0].elts, node.value.elts, strict=True):
-                if isinstance(target, ast.Name) and target.id in REASONS:
-                    yield Message(*texts(value, NOWHERE), f"src/anagram/{file}:{value.lineno}")
-    for function in ast.walk(tree):
-        if isinstance(function, ast.FunctionDef) and (file, function.name) == GOAL:
-            for value in (node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value):
-                for text in filter(has_words, texts(value, NOWHERE)):
-                    yield Message(text, f"src/anagram/{file}:{value.lineno}")
+        if isinstance(node, ast.Assign):
+            values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+            for value in values:
+                if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                    yield Message(value.value, f"src/anagram/{file}:{value.lineno}")
 
 
 def messages_of_code() -> list[Message]:
@@ -155,7 +145,8 @@ def messages_of_code() -> list[Message]:
         found += said(file, tree)
         if file in GIVING_REASONS_IN:
             found += reasons(file, tree)
-        found += reasons_of_climbs(file, tree)
+        if file == CONSTANT_REASONS_IN:
+            found += constant_reasons(file, tree)
     return found
 
 

@@ -180,13 +180,15 @@ def resume(
     given = {"steps": steps, "seconds": seconds, "tol": tol}
     budget = replace(configuration.budget, **{k: v for k, v in given.items() if v is not None})
     configuration = replace(configuration, budget=budget)
+    if configuration.climbs and steps is not None:
+        configuration = replace(configuration, setting=replace(configuration.setting, steps=steps))
     case = case_of(problem or problem_of_record(path, record))
     warn_of_other_versions(record, f"the run in '{path}' goes on")
     if configuration.climbs:
         with contextlib.ExitStack() as stack:
             stack.enter_context(Interrupts())
             kept = stack.enter_context(RunFolder(path, checkpoint_every, source=case.source, go_on=True))
-            told = {**record["configuration"], "budget": budget.as_json()}
+            told = {**record["configuration"], "budget": budget.as_json(), "steps": configuration.setting.steps}
             kept.takes_up(record, told)
             return _climb(stack, case.problem, configuration, kept, monitors, progress=progress, goes_on=told)
     with contextlib.ExitStack() as stack:

@@ -43,8 +43,10 @@ def test_the_loss_is_the_papers():
         normals = cloud.normal if cloud.normal is not None else [None] * len(cloud.x)
         rows = jax.jit(lambda x, n, key=key: COMPOUND.operator_rows(key, MODEL.theta, x, n))
         squares = [np.sum((rows(x, n) - f) ** 2) for x, n, f in zip(cloud.x, normals, cloud.source, strict=True)]
-        weights = (np.asarray(cloud.scale) ** 2) / PROBLEM.weight(key)
+        assert cloud.scale.shape == cloud.source.shape
+        weights = np.asarray(cloud.scale)[:, 0] ** 2 / PROBLEM.weight(key)
         assert_close(weights.sum(), 1.0)
+        assert_close(cloud.scale, np.broadcast_to(cloud.scale[:, :1], cloud.scale.shape), what="all rows of a point")
         total += 0.5 * PROBLEM.weight(key) * np.sum(weights * np.array(squares))
     assert_close(jax.jit(COMPOUND.loss)(MODEL.theta, BATCH), total)
     assert_close(sum(jax.jit(COMPOUND.squares)(MODEL.theta, BATCH).values()) / 2, total)
@@ -96,7 +98,7 @@ def test_second_derivative_along_a_direction():
 def test_unweighted_rows_differ_by_their_scale_alone():
     residual, features = whole()
     plain_residual, plain = jax.jit(COMPOUND.features)(MODEL.theta, unweighted(BATCH))
-    scale = np.concatenate([np.repeat(b.scale, b.source.shape[1]) for b in BATCH.values()])
+    scale = np.concatenate([np.ravel(b.scale) for b in BATCH.values()])
     assert_close(scale * plain_residual, residual)
     assert_close(scale[:, None] * plain, features)
 
@@ -124,7 +126,7 @@ def test_a_thinned_batch_stands_for_the_whole():
         assert np.all(np.diff(places) > 0)
         assert np.diff(places).max() < 2.5 * len(whole.x) / len(part.x)
         assert_close(
-            part.scale / whole.scale[np.array(places)], np.sqrt(len(whole.x) / len(part.x)) * np.ones(len(places))
+            part.scale / whole.scale[np.array(places)], np.sqrt(len(whole.x) / len(part.x)) * np.ones((len(places), 1))
         )
     assert thinned(batch, 5000) is batch
     assert all(len(part.x) >= 1 for part in thinned(batch, 1).values())

@@ -98,16 +98,19 @@ def test_answers_with_another_number_are_right():
 
 
 def test_numbers_enter_steps_with_second_variations_too():
-    """ENGD reads the operator apart from the residual: u'' + a u² with several a, and with none."""
+    """ENGD reads the operator apart from the residual: u'' + a u² with several a, of which one is zero."""
     problem = lambda a: bent(lambda u: u.d("x", "x") + a * u * u)
     first = solve(problem(0.5), Engd())
     with nothing_compiled():
         other = solve(problem(30.0), Engd())
     assert_same_run(other, fresh(problem(30.0), Engd()))
     assert not np.allclose(first.theta, other.theta)
-    # A number that is zero makes the operator linear, or lowers its order: that is another program.
-    assert fingerprint(problem(0.0)) != fingerprint(problem(0.5))
-    assert_same_run(solve(problem(0.0), Engd()), fresh(problem(0.0), Engd()))
+    # Whether an operator is linear is read off as it is written: a number that is zero is one like others.
+    assert fingerprint(problem(0.0)) == fingerprint(problem(0.5))
+    with nothing_compiled():
+        none = solve(problem(0.0), Engd())
+    assert_same_run(none, fresh(problem(0.0), Engd()))
+    assert fingerprint(bent(lambda u: u.d("x", "x"))) != fingerprint(problem(0.0))
 
 
 def test_weights_are_data():
@@ -233,13 +236,32 @@ def test_modules_of_ones_own():
         assert_same_run(found, fresh(problem, "gd", other, steps=3))
 
 
-def test_activations_and_domains_are_told_apart():
-    problem = diffusion(1.0)
+def on_box(box, order=2):
+    return ag.Problem(
+        box,
+        equation=ag.Condition(lambda u: 1.0 * u.d(*["x"] * order), equals=1.0),
+        ends=ag.Condition(lambda u: u, on=box.faces("x")),
+    )
+
+
+def test_activations_and_models_are_told_apart():
+    problem, wide = diffusion(1.0), ag.Box(x=(0, 2))
     assert fingerprint(problem, ag.MLP(3)) != fingerprint(problem, ag.MLP(3, activation="sin"))
-    wide = ag.Box(x=(0, 2))
-    wider = ag.Problem(wide, equation=ag.Condition(lambda u: 1.0 * u.d("x", "x")), ends=ag.Condition(lambda u: u))
-    narrow = ag.Problem(LINE, equation=ag.Condition(lambda u: 1.0 * u.d("x", "x")), ends=ag.Condition(lambda u: u))
-    assert fingerprint(wider) != fingerprint(narrow)
+    assert fingerprint(problem, ag.MLP(3)) != fingerprint(problem, ag.MLP(4))
+    assert fingerprint(on_box(LINE)) != fingerprint(on_box(LINE, order=1))
+    for series in (ag.Polynomial(3), ag.Fourier(2)):  # they know their domain by themselves
+        assert fingerprint(on_box(wide), series) != fingerprint(on_box(LINE), series)
+
+
+def test_domains_and_units_of_networks_are_data():
+    wide, narrow = on_box(ag.Box(x=(-1, 4))), on_box(LINE)
+    assert fingerprint(wide) == fingerprint(narrow)
+    assert fingerprint(narrow, ag.MLP(3, offset=2.0, size=5.0)) == fingerprint(narrow, ag.MLP(3))
+    first = solve(narrow)
+    with nothing_compiled():
+        other = solve(wide)
+    assert_same_run(other, fresh(wide))
+    assert not np.allclose(first.theta, other.theta)
 
 
 class Drift(GradientDescent):

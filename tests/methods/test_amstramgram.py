@@ -37,7 +37,7 @@ class Oracle:
         self.loss = jax.jit(lambda t: compound.loss(t, batch))
         self.residual = jax.jit(lambda t: compound.residual(t, batch))
         self.features = jax.jit(jax.jacfwd(lambda t: compound.residual(t, batch)))
-        scale = np.concatenate([np.repeat(b.scale, b.source.shape[1]) for b in batch.values()])
+        scale = np.concatenate([np.ravel(b.scale) for b in batch.values()])
         self.scale = scale if rows == "paper" else np.ones_like(scale)
         self.reach = np.sqrt(scale.size) if reach == "rms" else reach
 

@@ -60,7 +60,7 @@ def test_regression_is_a_problem_whose_operator_is_the_identity():
 def test_the_direction_is_the_truncated_pseudo_inverse_of_the_chosen_rows(rows):
     method = ag.Anagram(1e-3, relative=True, rows=rows, search="full")
     compound, batch, before, after, info = first_step(poisson(), ag.MLP(10), method)
-    scale = 1.0 if rows == "weighted" else 1 / np.concatenate([b.scale for b in batch.values()])
+    scale = 1.0 if rows == "weighted" else 1 / np.concatenate([np.ravel(b.scale) for b in batch.values()])
     residual, features = (np.asarray(a) for a in jax.jit(compound.features)(before.theta, batch))
     features = (features.T * scale).T
     step, rank = truncated_step(features, scale * residual, 1e-3 * np.linalg.norm(features, 2))

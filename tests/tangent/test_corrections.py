@@ -22,7 +22,7 @@ def space(square):
 
 def modes_of(space, batch, scaled):
     return np.concatenate(
-        [space.modes(k, p.x) * (np.asarray(p.scale)[:, None] if scaled else 1.0) for k, p in batch.items()]
+        [space.modes(k, p.x) * (np.asarray(p.scale).reshape(-1, 1) if scaled else 1.0) for k, p in batch.items()]
     )
 
 

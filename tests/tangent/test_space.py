@@ -25,12 +25,7 @@ def space(laplace):
 
 
 def scaled_modes(space):
-    return np.concatenate(
-        [
-            space.modes(k, p.x) * np.repeat(np.asarray(p.scale), p.source.shape[1])[:, None]
-            for k, p in space.batch.items()
-        ]
-    )
+    return np.concatenate([space.modes(k, p.x) * np.asarray(p.scale).reshape(-1, 1) for k, p in space.batch.items()])
 
 
 def test_modes_are_orthonormal_in_the_metric_of_the_loss(space):
@@ -63,7 +58,7 @@ def test_the_nntk_reproduces_functions_of_the_tangent_space_inside_and_on_the_bo
     inside, wall = np.array([[0.3, 0.6], [0.7, 0.2]]), np.array([[0.0, 0.4], [0.8, 1.0]])
     for key, x in (("equation", inside), ("walls", wall)):
         inner = sum(
-            (np.asarray(p.scale) ** 2 * (space.features(k, p.x) @ direction)) @ space.nntk(k, p.x, key, x)
+            (np.ravel(p.scale) ** 2 * (space.features(k, p.x) @ direction)) @ space.nntk(k, p.x, key, x)
             for k, p in space.batch.items()
         )
         assert_close(inner, space.features(key, x) @ direction, 1e-9)
@@ -80,7 +75,7 @@ def test_the_natural_gradient_through_greens_function_is_the_ordinary_one(space)
     change = np.zeros(6)
     for key, part in space.batch.items():
         at = space.compound._rows(space.theta, space.batch)[key]  # scaled once
-        change += space.green(x, key, part.x) @ (np.asarray(part.scale) * np.asarray(at)[:, 0])
+        change += space.green(x, key, part.x) @ (np.asarray(part.scale) * np.asarray(at))[:, 0]
     assert_close(change, space.field_features(x) @ space.natural_gradient, 1e-9)
     residual, features = map(np.asarray, jax.jit(space.compound.features)(space.theta, space.batch))
     assert_close(space.natural_gradient, np.linalg.lstsq(features, residual, rcond=1e-12)[0], 1e-7)

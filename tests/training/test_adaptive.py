@@ -35,7 +35,7 @@ def test_the_first_batch_is_that_of_the_rule():
     for key, part in batch.items():
         cloud = points._cloud(key, 0)
         assert_close(cloud.x, part.x)
-        assert_close(np.sqrt(cloud.weight), part.scale)
+        assert_close(np.sqrt(cloud.weight)[:, None], part.scale)
 
 
 def test_points_move_to_the_layer_and_shapes_stay():
@@ -46,7 +46,7 @@ def test_points_move_to_the_layer_and_shapes_stay():
     exact = lambda x: np.tanh((x - 0.3) / 0.02)
     # A residual that is large at the layer alone.
     points.look = lambda _, probes: {
-        key: (1 - exact(np.asarray(p.x)[:, 1:]) ** 2) * np.asarray(p.scale)[:, None] for key, p in probes.items()
+        key: (1 - exact(np.asarray(p.x)[:, 1:]) ** 2) * np.asarray(p.scale) for key, p in probes.items()
     }
     moved_in_all = 0
     for _ in range(4):
@@ -65,7 +65,7 @@ def test_points_move_to_the_layer_and_shapes_stay():
 def test_cells_are_halved_across_the_layer():
     problem = front()
     points, model, batch = adaptive(problem, {"match": ag.Cells(800), "start": ag.GaussLegendre(9)})
-    layer = lambda p: np.exp(-(((np.asarray(p.x)[:, 1:] - 0.3) / 0.05) ** 2)) * np.asarray(p.scale)[:, None]
+    layer = lambda p: np.exp(-(((np.asarray(p.x)[:, 1:] - 0.3) / 0.05) ** 2)) * np.asarray(p.scale)
     points.look = lambda _, probes: {key: layer(p) for key, p in probes.items()}
     for _ in range(4):
         batch, _ = points.improve(model.theta, batch)

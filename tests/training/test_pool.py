@@ -11,6 +11,7 @@ from anagram.training.budget import BLOCK, Budget
 from anagram.training.history import History
 from anagram.training.pool import Pool, RedrawnPoints, batch_of, draw_repeatedly
 from anagram.training.trainer import Trainer
+from problems import parabola
 from tolerances import assert_close
 
 SQUARE = ag.Box(x=(0, 1), y=(0, 2))
@@ -307,10 +308,13 @@ def test_a_run_that_stands_still_stops():
     assert_close(solution(0.5), 0.5, 0.05)
 
 
-def test_the_tolerance_is_that_of_fresh_points():
-    solution = solve(steps=2000, points={"equation": ag.Sobol(60), "walls": ag.Uniform(30)}, tol=1.5)
+def test_a_tolerance_ends_runs_whose_points_are_new_at_every_step():
+    solution = ag.solve(parabola(), ag.MLP(8), "spring", points=ag.Sobol(40), steps=2000, tol=0.03, progress=False)
     assert solution.stopped_because == "tolerance reached"
-    assert np.sqrt(2 * solution.validation_loss) <= 1.5
+    assert solution.reached
+    assert solution.relative_error_estimate <= 0.03
+    assert solution.relative_l2_error <= 0.1
+    assert solution.summary["steps"] < 2000
 
 
 def test_budget_needs_no_change():

@@ -11,7 +11,14 @@ def test_changes_reach_model_method_and_points():
     changed = SETTING.with_changes(
         {"width": 8, "depth": 3, "activation": "sin", "rows": "paper", "points": 50, "steps": 3}
     )
-    assert changed.model.options() == {"widths": [8, 8, 8], "activation": "sin", "init": "lecun", "scale": 1.0}
+    assert changed.model.options() == {
+        "widths": [8, 8, 8],
+        "activation": "sin",
+        "init": "lecun",
+        "scale": 1.0,
+        "offset": [0.0],
+        "size": [1.0],
+    }
     assert changed.options == {"cutoff": 1e-4, "rows": "paper"}
     assert (changed.points, changed.steps) == (50, 3)
     assert SETTING.with_changes({"widths": (4, 5)}).model.widths == (4, 5)

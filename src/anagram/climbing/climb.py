@@ -19,7 +19,7 @@ from anagram.compound.batch import Batch
 from anagram.errors import AnagramError
 from anagram.models import MLP, count_parameters
 from anagram.solution import Solution
-from anagram.statement.domains import Kronecker
+from anagram.statement.domains import Kronecker, PointSet
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import Sizes, in_natural_sizes, natural_sizes
 from anagram.tangent.estimate import LINEAR_BELOW, ErrorEstimate, Estimator
@@ -43,6 +43,7 @@ WORTH = 0.3  # of its predicted time must be left for a rung to begin
 WHOLE = 200  # steps that a rung takes, about, when its time is predicted
 
 REACHED, INTERRUPTED, TIME_UP = "tolerance reached", "interrupted", "time used up"
+BY_MONITOR = "stopped by a monitor"
 NO_LARGER, GAVE_UP = "no larger network helps", "one network does not get hold of the solution"
 
 
@@ -110,7 +111,8 @@ class Climb:
         self.given, self.least = given or Given(), dict(least or {})
         self.sizes: Sizes = natural_sizes(problem)
         self.scaled = in_natural_sizes(problem, self.sizes) if self.given.method == "auto" else problem
-        self.facts = Facts(problem.domain.dimension, problem.is_linear, tol, most_parameters)
+        has_data = any(isinstance(problem.region(key), PointSet) for key in problem.conditions)
+        self.facts = Facts(problem.domain.dimension, problem.is_linear, has_data, tol, most_parameters)
         self.points = problem.domain.draw(Kronecker(POINTS), np.random.default_rng(0)).x
         self.rungs: list[Rung] = []
         self.solutions: list[Solution] = []
@@ -133,8 +135,8 @@ class Climb:
             tell(rung)
             if self.reached(rung):
                 return REACHED
-            if rung.outcome.stopped_because == INTERRUPTED:
-                return INTERRUPTED
+            if rung.outcome.stopped_because in (INTERRUPTED, BY_MONITOR):
+                return rung.outcome.stopped_because
 
     @property
     def spent(self) -> float:

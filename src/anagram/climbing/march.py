@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from anagram.climbing.climb import INTERRUPTED, NO_LARGER, REACHED, TIME_UP, Climb, TrainRung
+from anagram.climbing.climb import BY_MONITOR, INTERRUPTED, NO_LARGER, REACHED, TIME_UP, Climb, TrainRung
 from anagram.compound.reuse import quick_jit, reuse, traced_text
 from anagram.models import ParametricModel, Pieces
 from anagram.solution import Solution
@@ -18,14 +18,19 @@ from anagram.statement.problem import Problem
 from anagram.statement.sizes import in_natural_sizes
 from anagram.statement.stretches import State, orders, stretch
 from anagram.tangent.estimate import ErrorEstimate, Estimator
-from anagram.training.rungs import Rung
+from anagram.training.ladder import LOST, RACE, best
+from anagram.training.rungs import Plan, Rung
 
 FIRST = 0.25  # of the whole is tried first
 SHORTEST = 1 / 4096
 LONGER = 1.6
 SLIVER = 1.2  # times a stretch: what is left after it is not left alone
 LOCAL = 0.05  # of the tolerance is left to a stretch: errors add up, and grow
-LARGEST = 300  # parameters of a stretch: a longer ladder is not worth it where shorter stretches do
+
+
+def _shorten(rungs: Sequence[Rung], plan: Plan) -> bool:
+    """Whether a shorter stretch is worth more than another network: it is, unless small ones come near."""
+    return plan.level > RACE or (bool(rungs) and best(rungs).outcome.residual > LOST)
 
 
 class March:
@@ -58,10 +63,10 @@ class March:
             if left is not None and left <= 0:
                 return TIME_UP
             problem = stretch(self.problem, self.axis, begin, end, state)
-            climb = Climb(problem, LOCAL * self.tol, self.seed, self.train, left, None, LARGEST, least)
+            climb = Climb(problem, LOCAL * self.tol, self.seed, self.train, left, least=least, give_up=_shorten)
             why = climb.run(tell)
             self.rungs += climb.rungs
-            if why in (INTERRUPTED, TIME_UP):
+            if why in (INTERRUPTED, BY_MONITOR, TIME_UP):
                 return why
             if why != REACHED:
                 length /= 2

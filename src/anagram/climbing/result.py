@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from anagram.climbing.climb import GAVE_UP, INTERRUPTED, NO_LARGER, REACHED, TIME_UP, Climb, Given, Judgement, TrainRung
+from anagram.climbing.climb import (
+    BY_MONITOR,
+    GAVE_UP,
+    INTERRUPTED,
+    NO_LARGER,
+    REACHED,
+    TIME_UP,
+    Climb,
+    Given,
+    Judgement,
+    TrainRung,
+)
 from anagram.climbing.march import March
 from anagram.compound import Compound
 from anagram.compound.batch import sample
@@ -81,8 +92,9 @@ def find(
     """Climb; where a network does not get hold of an evolution, march."""
     axis = None if given.is_one_rung or given.points is not None else evolution_axis(problem)
 
-    def give_up(rungs: Any, plan: Plan) -> bool:
-        return axis is not None and plan.level > RACE and best(rungs).outcome.residual > LOST
+    def give_up(rungs: Sequence[Rung], _: Plan) -> bool:
+        raced = any(r.plan.level >= RACE for r in rungs)
+        return axis is not None and raced and best(rungs).outcome.residual > LOST
 
     climb = Climb(problem, tol, seed, train, seconds, given, give_up=give_up)
     reason = climb.run(tell)
@@ -179,6 +191,7 @@ def missing(solution: Solution, judgement: Judgement, reason: str) -> str:
     helps = {
         TIME_UP: "more time helps: seconds=",
         INTERRUPTED: "it was interrupted, and can go on: resume",
+        BY_MONITOR: "it was stopped, and can go on: resume",
         NO_LARGER: "larger networks did not help: look for a layer, a kink, noise in the data or a condition too few "
         "there, or give a model and points of your own",
     }.get(reason, "a larger model or more steps may help")

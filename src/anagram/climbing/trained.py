@@ -16,13 +16,13 @@ from anagram.keeping.solutions import read_solution, save
 from anagram.solution import Solution
 from anagram.statement.problem import Problem
 from anagram.training.budget import Budget
-from anagram.training.configuration import Configuration
+from anagram.training.configuration import CUSTOM, Configuration, model_to_json
 from anagram.training.rungs import Rung
 from anagram.training.setting import Setting
 from anagram.training.trainer import Monitor, Trainer
 from anagram.training.watch import SpectrumWatch
 
-NOT_DONE = ("interrupted", "time used up")  # rungs that ended so go on when the run does
+NOT_DONE = ("interrupted", "stopped by a monitor", "time used up")  # rungs that ended so go on when the run does
 
 
 class TrainedRungs:
@@ -68,7 +68,8 @@ class TrainedRungs:
         number, self.count = self.count, self.count + 1
         if number < self.known:
             self._solution = None
-            return Solution.of(read_solution(self._folder(number), problem))
+            own = setting.model if model_to_json(setting.model).get("kind") == CUSTOM else None
+            return Solution.of(read_solution(self._folder(number), problem, own))
         if self._aside is not None:
             self._aside.join()  # most likely it compiles what is needed now
         trainer = Trainer(problem, setting, self.configuration.seed, result=Solution, compile_now=False)

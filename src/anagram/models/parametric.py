@@ -115,7 +115,10 @@ class ParametricModel:
         self.sought = sought
         self.spec = model
         module = _build(sought, model, jax.random.key(seed))
-        self.placement, module = eqx.partition(module, _is_placement, is_leaf=_is_placement)
+        units, module = eqx.partition(module, _is_placement, is_leaf=_is_placement)
+        # Coefficients are learned in units of their first guesses.
+        sizes = {k: jnp.asarray(abs(v) or 1.0) for k, v in sought.coefficients.items()}
+        self.placement = {"model": units, "coefficients": sizes}
         arrays, self._static = eqx.partition(module, eqx.is_inexact_array)
         leaves = jax.tree.leaves(arrays)
         if any(jnp.iscomplexobj(leaf) for leaf in leaves):
@@ -123,7 +126,7 @@ class ParametricModel:
                 "the model has complex parameters; make them real (the values of a complex unknown are two outputs)"
             )
         arrays = jax.tree.map(lambda a: a.astype(float), arrays)
-        tree = {"model": arrays, "coefficients": {k: jnp.asarray(v) for k, v in sought.coefficients.items()}}
+        tree = {"model": arrays, "coefficients": {k: v / sizes[k] for k, v in sought.coefficients.items()}}
         self.theta, self._unravel = ravel_pytree(tree)
         if self.theta.size == 0:
             raise SettingError("the model has no parameters to learn")
@@ -142,8 +145,8 @@ class ParametricModel:
         """The unknown fields u_θ and the coefficients, by name, as operators receive them."""
         source, zero = self.source(theta), (0,) * len(frame.axes)
         fields = {u.name: Field(Leaf(source, u.name, zero), frame) for u in self.sought.unknowns}
-        coefficients = self._unravel(theta)["coefficients"]
-        return fields | {name: constant(value, frame) for name, value in coefficients.items()}
+        coefficients, sizes = self._unravel(theta)["coefficients"], self.placement["coefficients"]
+        return fields | {name: constant(sizes[name] * value, frame) for name, value in coefficients.items()}
 
     @property
     def module(self) -> Any:
@@ -152,7 +155,7 @@ class ParametricModel:
 
     def _module(self, theta: Float[Array, " params"]) -> Any:
         learned = eqx.combine(self._unravel(theta)["model"], self._static)
-        return eqx.combine(learned, self.placement, is_leaf=_is_placement)
+        return eqx.combine(learned, self.placement["model"], is_leaf=_is_placement)
 
     def placed(self, placement: Any) -> ParametricModel:
         """The same model between other units: a compiled program takes these as arguments."""
@@ -166,7 +169,8 @@ class ParametricModel:
 
     def coefficients(self, theta: Float[Array, " params"]) -> dict[str, float]:
         """The learned coefficients."""
-        return {name: float(value) for name, value in self._unravel(theta)["coefficients"].items()}
+        found, sizes = self._unravel(theta)["coefficients"], self.placement["coefficients"]
+        return {name: float(sizes[name] * value) for name, value in found.items()}
 
     def parameters_of(self, module: Any) -> Float[Array, " params"]:
         """θ of a module of the same kind; coefficients are those of the first guess."""

@@ -297,11 +297,17 @@ def degree(root: Node) -> int | None:
                 found[id(node)] = 1
             case Elsewhere():
                 found[id(node)] = degree(node.inner)
+            case Apply(operands=(base, exponent)) if node.function is operator.pow and _is_zero_or_one(exponent):
+                found[id(node)] = 0 if is_zero(exponent) else found[id(base)]
             case Apply():
                 found[id(node)] = _degree(node.function, [found[id(operand)] for operand in node.operands])
             case _:
                 found[id(node)] = 0
     return found[id(root)]
+
+
+def _is_zero_or_one(node: Node) -> bool:
+    return is_zero(node) or _is_one(node)
 
 
 def _degree(function: Callable[..., Any], degrees: Sequence[int | None]) -> int | None:

@@ -48,6 +48,7 @@ class Configuration:
             "seed": self.seed,
             "keep": self.keep,
             "climbs": self.climbs,
+            **({"steps": self.setting.steps} if self.climbs else {}),
         }
 
 
@@ -65,8 +66,10 @@ def configuration_from_json(data: dict[str, Any], model: Any = None, method: Any
         steps=budget.steps,
     )
     climbs = data.get("climbs") is True
-    if climbs and data["model"] is None:
-        setting = replace(setting, steps=None)
+    if climbs:
+        setting = replace(
+            setting, steps=None if data.get("steps") is None else replace(budget, steps=data["steps"]).steps
+        )
     return Configuration(setting, budget, checked_seed(data["seed"]), str(data["keep"]), climbs)
 
 

@@ -22,6 +22,7 @@ FRONTS = 8.0  # rows for each parameter of a network made for fronts
 LOST = 3e-3  # residuals above say that a solution is not got hold of
 DENSEST = 40.0  # rows for each parameter at most
 ENOUGH = 3.0  # a level that improves by less than this factor does not pay
+ALIKE, ALIKE_WITHIN = 3, 1.2  # so many rungs with residuals within this factor
 ROUNDING = 1e-13  # relative errors below are rounding
 
 
@@ -31,6 +32,7 @@ class Facts:
 
     dimension: int
     linear: bool
+    has_data: bool
     tol: float
     most_parameters: int
 
@@ -49,6 +51,8 @@ def next_plan(facts: Facts, rungs: Sequence[Rung]) -> Plan | None:
     """The network after these; None if no other is worth trying."""
     if not rungs:
         return first_plan(facts)
+    if facts.has_data and _all_alike(rungs):
+        return None
     last = rungs[-1]
     denser = _denser(facts, last, rungs)
     if denser is not None:
@@ -111,6 +115,12 @@ def _on_course(facts: Facts, rungs: Sequence[Rung]) -> bool:
     now = best([r for r in rungs if r.plan.level == RACE]).outcome.residual
     before = best(lower).outcome.residual if lower else 1.0
     return now**2 / max(before, now) <= facts.goal
+
+
+def _all_alike(rungs: Sequence[Rung]) -> bool:
+    """Whether networks of all kinds end at the same residual: that of data with noise, which none of them fits."""
+    residuals = [r.outcome.residual for r in rungs[-ALIKE:]]
+    return len(residuals) == ALIKE and max(residuals) < ALIKE_WITHIN * min(residuals)
 
 
 def _is_lost(facts: Facts, here: Sequence[Rung]) -> bool:

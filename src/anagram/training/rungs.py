@@ -15,7 +15,7 @@ from anagram.statement.problem import Problem
 
 FEWEST = 40  # points inside the domain
 # Parameters of the networks of each level, about.
-LEVELS = (65, 150, 290, 540, 960, 1700, 3000)
+LEVELS = (65, 150, 290, 430, 640, 960, 1400, 2000)
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,8 @@ class Outcome:
 
     @property
     def residual(self) -> float:
-        """Root mean square of the residuals on fresh points, in natural sizes."""
-        return float(np.sqrt(2 * self.validation_loss))
+        """Root mean square of the residuals on fresh points, in natural sizes; infinite where it is not finite."""
+        return float(np.sqrt(2 * self.validation_loss)) if np.isfinite(self.validation_loss) else np.inf
 
     @property
     def overfitted(self) -> bool:
@@ -140,5 +140,7 @@ def rung_from_json(data: Mapping[str, Any]) -> Rung:
     """The inverse of `Rung.as_json`."""
     plan = Plan(**{name: data[name] for name in Plan.__dataclass_fields__})
     values = {name: data[name] for name in Outcome.__dataclass_fields__}
-    outcome = Outcome(**{**values, "reasons": tuple(values["reasons"])})
+    # Losses that were not finite are null in files.
+    losses = {name: np.nan for name in ("loss", "validation_loss") if values[name] is None}
+    outcome = Outcome(**{**values, **losses, "reasons": tuple(values["reasons"])})
     return Rung(plan, outcome, dict(data["model"]))

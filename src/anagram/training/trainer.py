@@ -141,8 +141,10 @@ class Trainer:
             if not self.history.blocks:
                 self._look({})
                 self._tell(monitors)
-            reason = "interrupted" if interrupts.seen else self._reason(budget)
             goal = goal or (lambda _: None)
+            reason = "interrupted" if interrupts.seen else self._reason(budget)
+            if reason is None and self.history.count:  # it may have been stopped just before it was asked
+                reason = goal(self)
             while reason is None:
                 try:
                     self._advance(block_length(budget, self.history.count, self.seconds, pace, look_every))

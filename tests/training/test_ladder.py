@@ -1,0 +1,166 @@
+"""The ladder: which rung follows which, from outcomes that are made up."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from anagram.training.ladder import (
+    CLOSEST,
+    DENSER,
+    DENSEST,
+    ENOUGH,
+    FRONTS,
+    LOOSE,
+    LOST,
+    RACE,
+    Facts,
+    best,
+    first_plan,
+    next_plan,
+)
+from anagram.training.rungs import LEVELS, Outcome, Plan, Rung
+
+LINE = Facts(dimension=1, linear=True, tol=1e-8, most_parameters=1100)
+
+
+def rung(plan, residual, overfitted=False):
+    """A rung whose residual on fresh points is given."""
+    fresh = residual**2 / 2
+    loss = fresh / 100 if overfitted else fresh
+    return Rung(plan, Outcome(LEVELS[plan.level], 100, 50, 1.0, 1.0, loss, fresh, None))
+
+
+def climbed(facts, residual, most=40):
+    """The plans of a climb on which every rung has the residual that a function gives."""
+    rungs = []
+    while len(rungs) < most:
+        plan = next_plan(facts, rungs)
+        if plan is None:
+            return [r.plan for r in rungs]
+        found = residual(plan)
+        rungs.append(rung(plan, *found) if isinstance(found, tuple) else rung(plan, found))
+    raise AssertionError("it does not end")
+
+
+def test_few_digits_begin_with_the_smallest_network_and_loose_steps():
+    assert first_plan(Facts(2, True, 1e-3, 1100)) == Plan(0, ratio=LOOSE)
+    assert first_plan(Facts(2, True, 1e-6, 1100)) == Plan(RACE, ratio=LOOSE)
+    assert first_plan(Facts(2, True, 1e-9, 1100)).ratio < LOOSE
+    assert first_plan(Facts(2, True, 0.0, 1100)).level == RACE
+    assert first_plan(Facts(5, True, 1e-3, 1100)).density > first_plan(Facts(2, True, 1e-3, 1100)).density
+    assert next_plan(LINE, []) == first_plan(LINE)
+
+
+@pytest.mark.parametrize(("dimension", "order"), [(1, [2, 3, 1]), (2, [2, 3, 1]), (5, [2, 1, 3])])
+def test_numbers_of_layers_race_at_the_small_end(dimension, order):
+    facts = replace(LINE, dimension=dimension)
+    plans = climbed(facts, lambda p: {1: 1.0, 2: 0.3, 3: 0.1}[p.depth] * 0.1**p.level)
+    assert [p.depth for p in plans if p.level == RACE] == order
+    assert {p.depth for p in plans if p.level > RACE} == {3}, "the winner goes on"
+
+
+def test_there_is_no_race_where_errors_fall_fast_enough():
+    facts = Facts(dimension=2, linear=True, tol=1e-4, most_parameters=1100)
+    plans = climbed(facts, lambda p: [3e-2, 1e-3, 2e-4, 1e-5, 1e-6][p.level])
+    assert [p.level for p in plans] == [0, 1, 2, 3, 4]
+    assert {p.depth for p in plans} == {2}
+
+
+def test_more_points_where_a_network_fits_its_points_only():
+    plans = climbed(replace(LINE, most_parameters=LEVELS[RACE]), lambda p: (1e-3 / p.density, p.density < 8))
+    first, second = plans[:2]
+    assert second == replace(first, density=DENSER * first.density)
+    assert not any(p.cells for p in plans), "that was enough"
+    third = next_plan(LINE, [rung(first, 1e-3, overfitted=True), rung(second, 1e-3, overfitted=True)])
+    assert third == replace(second, cells=True), "if more points do not help they move"
+    last = next_plan(LINE, [*(rung(p, 1e-3, overfitted=True) for p in (first, second)), rung(third, 1e-3, True)])
+    assert last is not None
+    assert (last.level, last.depth) != (first.level, first.depth)
+
+
+def made_for_fronts(plan):
+    return plan.cells and plan.scale == 2.0 and plan.density >= FRONTS
+
+
+@pytest.mark.parametrize(
+    ("facts", "overfitted", "fronts"),
+    [
+        (replace(LINE, linear=False), False, True),
+        (replace(LINE, dimension=2), True, True),
+        (LINE, False, False),
+        (replace(LINE, linear=False, dimension=3), False, False),
+    ],
+)
+def test_where_no_number_of_layers_gets_hold_of_a_solution_it_may_have_fronts(facts, overfitted, fronts):
+    plans = climbed(facts, lambda p: (10 * LOST, overfitted) if p.level == RACE else 1e-9)
+    first = next(p for p in plans if p.level > RACE)
+    assert made_for_fronts(first) == fronts
+    held = climbed(facts, lambda p: (LOST / 10, False) if p.level == RACE else 1e-9)
+    assert not any(made_for_fronts(p) for p in held)
+
+
+def test_points_are_not_more_than_can_be_paid_for():
+    dense = Plan(RACE, density=DENSEST)
+    plan = next_plan(replace(LINE, dimension=3), [rung(dense, 1e-3, overfitted=True)])
+    assert plan is not None
+    assert plan.density <= DENSEST
+    in_space = climbed(replace(LINE, dimension=3), lambda p: (1e-3, True))
+    assert not any(p.cells for p in in_space)
+    assert max(p.density for p in in_space) <= DENSEST
+
+
+def test_fitted_points_do_not_matter_below_the_tolerance():
+    plan = next_plan(LINE, [rung(Plan(RACE), 1e-9, overfitted=True)])
+    assert plan is not None
+    assert (plan.density, plan.cells) == (Plan(RACE).density, False)
+
+
+def test_levels_rise_until_the_largest_that_is_allowed():
+    def falling(plan):
+        return 1e-2 * 0.1**plan.level
+
+    for most in (LEVELS[3], LEVELS[4], LEVELS[-1]):
+        plans = climbed(replace(LINE, most_parameters=most), falling)
+        assert LEVELS[plans[-1].level] == most
+        assert [p.level for p in plans] == sorted(p.level for p in plans)
+
+
+def test_a_level_that_does_not_pay_is_tried_in_other_forms():
+    def stuck(plan):
+        return 1e-3 if plan.level <= 2 else 1e-2 * 0.1**plan.level
+
+    plans = climbed(LINE, stuck)
+    forms = [p for p in plans if p.level == 2]
+    assert len(forms) == 4
+    assert forms[1].ratio == CLOSEST
+    assert {p.depth for p in forms} == {1, 2, 3}
+    assert plans[-1].level > 2
+    assert len({(p.level, p.depth, p.ratio, p.scale, p.density, p.cells) for p in plans}) == len(plans)
+
+
+def test_the_ladder_ends_on_a_floor():
+    floor = climbed(replace(LINE, most_parameters=LEVELS[-1]), lambda p: max(1e-4, 1e-2 * 0.1**p.level))
+    assert floor[-1].level < len(LEVELS) - 1
+    slow = climbed(replace(LINE, most_parameters=LEVELS[-1]), lambda p: 1e-2 * (0.9 / ENOUGH) ** p.level)
+    assert slow[-1].level == len(LEVELS) - 1
+
+
+def test_every_climb_ends():
+    """Whatever comes of its rungs, and never with the same rung twice."""
+    rng = np.random.default_rng(0)
+    for k in range(200):
+        facts = Facts(1 + k % 4, k % 3 == 0, float(10.0 ** -rng.uniform(1, 12)), int(rng.choice(LEVELS)))
+        plans = climbed(facts, lambda _: (float(10.0 ** -rng.uniform(0, 10)), bool(rng.random() < 0.5)))
+        assert len(set(plans)) == len(plans)
+
+
+def test_choices_depend_on_nothing_else():
+    outcomes = [rung(Plan(RACE, ratio=LOOSE), 1e-3), rung(Plan(RACE, depth=3, ratio=LOOSE), 1e-4)]
+    slow = [replace(r, outcome=replace(r.outcome, seconds=1e6, compile_seconds=1e6)) for r in outcomes]
+    assert next_plan(LINE, outcomes) == next_plan(LINE, slow)
+
+
+def test_the_best_rung_is_that_with_the_least_residual_on_fresh_points():
+    a, b = rung(Plan(1), 1e-4), rung(Plan(2), 1e-3, overfitted=True)
+    assert best([b, a]) is a

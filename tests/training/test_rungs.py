@@ -1,0 +1,119 @@
+"""Rungs: the networks and points of plans, and their way through JSON."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import anagram as ag
+from anagram.models import spec_from_json
+from anagram.models.parametric import count_parameters
+from anagram.statement.domains import Kronecker
+from anagram.training.configuration import model_to_json
+from anagram.training.rungs import LEVELS, Outcome, Plan, Rung, rung_from_json, rung_points
+from problems import parabola
+
+OUTCOME = Outcome(
+    parameters=65,
+    points=42,
+    steps=30,
+    seconds=0.5,
+    compile_seconds=2.0,
+    loss=1e-8,
+    validation_loss=2e-8,
+    relative_error=None,
+    estimate=1e-5,
+    trusted=False,
+    reasons=("one", "two"),
+    stopped_because="its floor is in sight",
+)
+
+
+def in_dimensions(count, **more):
+    box = ag.Box(**{f"x{k}": (0, 1) for k in range(count)})
+    return ag.Problem(
+        box,
+        equation=ag.Condition(lambda u: u.laplacian()),
+        walls=ag.Condition(lambda u: u, on=box.boundary()),
+        **more,
+    )
+
+
+def system():
+    box = ag.Box(t=(0, 1))
+    return ag.Problem(
+        box,
+        equation=ag.Condition(lambda u, psi: (u.d("t"), psi.d("t") - 1j * psi)),
+        start=ag.Condition(lambda u, psi: (u, psi), on=box.face(t=0), equals=(1.0, 1.0)),
+        unknowns={"u": float, "psi": complex},
+    )
+
+
+@pytest.mark.parametrize("estimate", [None, 1e-5])
+def test_rungs_survive_json(estimate):
+    plan = Plan(2, depth=3, scale=2.0, ratio=0.02, density=10.0, cells=True)
+    outcome = replace(OUTCOME, estimate=estimate)
+    model = model_to_json(plan.model(parabola(), (0.5,), (2.0,)))
+    rung = Rung(plan, outcome, model)
+    data = json.loads(json.dumps(rung.as_json()))
+    assert rung_from_json(data) == rung
+    assert {"level", "density", "parameters", "estimate", "trusted", "stopped_because"} <= set(data)
+    assert spec_from_json(data["model"]).size == (2.0,)
+
+
+def test_what_an_outcome_says_of_its_residual():
+    assert OUTCOME.residual == pytest.approx(2e-4)
+    assert not OUTCOME.overfitted
+    assert replace(OUTCOME, validation_loss=1.1e-7).overfitted
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("state", [parabola, system, lambda: in_dimensions(2), lambda: in_dimensions(5)])
+def test_networks_are_as_large_as_their_level(state, depth):
+    problem = state()
+    counts = []
+    for level, wanted in enumerate(LEVELS):
+        model = Plan(level, depth=depth, scale=2.0).model(problem, (1.5,), (3.0,))
+        assert len(set(model.widths)) == 1
+        assert (len(model.widths), model.scale, model.offset, model.size) == (depth, 2.0, (1.5,), (3.0,))
+        counts.append(count_parameters(model, problem.sought))
+        larger = ag.MLP(*[model.widths[0] + 1] * depth)
+        assert count_parameters(larger, problem.sought) > 1.08 * wanted
+        assert counts[-1] <= 1.08 * wanted
+    assert np.all(np.diff(counts) > 0)
+
+
+def rows_inside(problem, rules, inner=("equation",)):
+    rows = {k: len(problem.components[k]) + sum(problem.components[k]) for k in inner}
+    return sum(len(problem.region(k).draw(rules[k], np.random.default_rng(0)).x) * rows[k] for k in inner)
+
+
+@pytest.mark.parametrize("state", [parabola, system, lambda: in_dimensions(2), lambda: in_dimensions(3)])
+def test_there_are_so_many_rows_for_each_parameter(state):
+    problem = state()
+    for parameters in (65, 150):
+        for density in (4.0, 10.0):
+            rules = rung_points(Plan(0, density=density), problem, parameters)
+            assert 0.85 < rows_inside(problem, rules) / (density * parameters) < 1.2
+    assert rows_inside(problem, rung_points(Plan(0, density=4.0), problem, 2)) >= 36
+
+
+def test_which_points_a_rung_has():
+    line, cube = parabola(), in_dimensions(3)
+    assert isinstance(rung_points(Plan(0), line, 65)["equation"], ag.GaussLegendre)
+    assert set(rung_points(Plan(0), line, 65)) == {"equation"}, "ends are points: there is nothing to choose"
+    assert isinstance(rung_points(Plan(0, cells=True), line, 65)["equation"], ag.Cells)
+    square = rung_points(Plan(0, cells=True), in_dimensions(2), 65)
+    assert [type(square[k]) for k in ("equation", "walls")] == [ag.Cells, ag.GaussLegendre]
+    assert {type(rule) for rule in rung_points(Plan(0), cube, 65).values()} == {Kronecker}
+
+
+def test_data_keep_the_points_they_were_measured_at():
+    box = ag.Box(x=(0, 1))
+    problem = ag.Problem(
+        box,
+        equation=ag.Condition(lambda u: u.d("x", "x")),
+        data=ag.Condition(lambda u: u, on=box.points(x=np.linspace(0, 1, 7)), equals=lambda x: x),
+    )
+    assert set(rung_points(Plan(0), problem, 65)) == {"equation"}
