@@ -271,6 +271,7 @@ def _loggers(names: list[str], planned: Planned) -> tuple[list[Any], Callable[[]
     if not names:
         return [], lambda: None
     from anagram.errors import FileError
+    from anagram.keeping.runfolder import RUNGS
     from anagram.showing.report.figures import solution_figure
     from anagram.showing.report.tensorboard import TensorBoard
 
@@ -280,6 +281,9 @@ def _loggers(names: list[str], planned: Planned) -> tuple[list[Any], Callable[[]
     writer = TensorBoard(events)
 
     def remember(_: dict[str, Any], run: Any) -> None:
+        # Every network of a climb begins at step 0: from the second on they have folders of their own.
+        done = sum(1 for _ in (planned.folder / RUNGS).glob("*/run.json"))
+        writer.move_to(events / f"rung-{done + 1}" if done else events)
         writer.picture = lambda: solution_figure(run.solution())
 
     return [remember, writer], writer.close
