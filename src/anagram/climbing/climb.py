@@ -34,6 +34,7 @@ from anagram.training.setting import Setting
 from anagram.training.trainer import Trainer
 
 STEPS = 500  # of a rung at most
+MANY_DIGITS = 1e-8  # tolerances below ask for the last digits of a network
 POINTS = 1024  # on which the solutions of two rungs are compared
 SAFETY = 2.0  # times what the comparison of two rungs says
 FELL = 4.0  # times as large as the loss here must be that of a rung that is compared with
@@ -44,6 +45,7 @@ WHOLE = 200  # steps that a rung takes, about, when its time is predicted
 
 REACHED, INTERRUPTED, TIME_UP = "tolerance reached", "interrupted", "time used up"
 BY_MONITOR = "stopped by a monitor"
+ROUNDED = "converged: what is left is rounding"
 NO_LARGER, GAVE_UP = "no larger network helps", "one network does not get hold of the solution"
 
 
@@ -134,7 +136,7 @@ class Climb:
             rung = self._climb(plan, left)
             tell(rung)
             if self.reached(rung):
-                return REACHED
+                return REACHED if self.tol > 0 else ROUNDED
             if rung.outcome.stopped_because in (INTERRUPTED, BY_MONITOR):
                 return rung.outcome.stopped_because
 
@@ -152,7 +154,7 @@ class Climb:
     def reached(self, rung: Rung) -> bool:
         """Whether the estimated error of a rung is below the tolerance, and can be relied on."""
         outcome = rung.outcome
-        return outcome.estimate is not None and outcome.trusted and outcome.estimate <= self.tol
+        return outcome.estimate is not None and outcome.trusted and outcome.estimate <= self.facts.goal
 
     def _next(self) -> Plan | None:
         if self.given.is_one_rung:
@@ -182,14 +184,14 @@ class Climb:
             return complete(Setting(model, given.method, given.options, given.points, given.steps), self.problem)
         parameters = count_parameters(model, self.problem.sought) or 0
         points = rung_points(plan, self.problem, parameters) if given.points is None else given.points
-        options = {"ratio": plan.ratio, "sketch": 0, "restarts": 0, **given.options}
+        options = {"ratio": plan.ratio, "sketch": 0, "restarts": 0, **_precision(self.facts, plan), **given.options}
         return Setting(model, "auto", options, points, given.steps or STEPS)
 
     def _climb(self, plan: Plan, left: float | None) -> Rung:
         started = time.perf_counter()
         setting = self.setting(plan)
         judge = _Judge(self, plan)
-        goal = Goal(self.tol, judge.met, lambda run: self._prepare(plan, run), self._first_look(plan))
+        goal = Goal(self.facts.goal, judge.met, lambda run: self._prepare(plan, run), self._first_look(plan))
         solution = self.train(self.scaled, setting, Budget(setting.steps or STEPS, left), goal)
         if goal.run is not None:
             judge.watch(goal.run)
@@ -297,7 +299,7 @@ class _Judge:
         solution = Solution(run.problem, run.model, np.asarray(run.state.theta), run.history, {})
         solution.summary = {"validation_loss": run.record["validation_loss"]}
         judgement = self._judged(solution)
-        return judgement.trusted and judgement.value <= self.climb.tol
+        return judgement.trusted and judgement.value <= self.climb.facts.goal
 
     def of(self, solution: Solution, *, always: bool = False) -> Judgement | None:
         """The judgement of a solution; None where its residual says that the tolerance is far away."""
@@ -320,6 +322,13 @@ class _Judge:
             return climb.judged(solution, self._estimator(jnp.asarray(solution.theta)))
         except AnagramError as error:
             return Judgement(float("inf"), False, (str(error),))
+
+
+def _precision(facts: Facts, plan: Plan) -> dict[str, float]:
+    """How far a walk is taken: ends are tried again where many digits are wanted, and are cheap where few are."""
+    if facts.tol < MANY_DIGITS:
+        return {"done_at": 1e-20} if plan.level > RACE else {}
+    return {} if facts.linear else {"squared_until": 1e-17}
 
 
 def _rms(values: np.ndarray) -> float:

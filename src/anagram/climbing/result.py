@@ -14,6 +14,7 @@ from anagram.climbing.climb import (
     INTERRUPTED,
     NO_LARGER,
     REACHED,
+    ROUNDED,
     TIME_UP,
     Climb,
     Given,
@@ -34,7 +35,7 @@ from anagram.training.ladder import LOST, RACE, best
 from anagram.training.rungs import Plan, Rung
 
 LOOKED_AT = 2048  # points at which the largest residual is looked for
-ROUNDED = 1e-12  # a relative error that is rounding, about
+TINY = 1e-12  # a relative error that is rounding, about
 
 Tell = Callable[[Rung], None]
 
@@ -105,8 +106,8 @@ def find(
             return marched
     place = climb.best
     judgement = climb.estimate(place)
-    if reason == NO_LARGER and judgement.value <= ROUNDED:
-        reason = "converged: what is left is rounding"
+    if reason == NO_LARGER and judgement.value <= TINY:
+        reason = ROUNDED
     return Found(climb.solutions[place], judgement, climb.rungs, reason, tol)
 
 

@@ -23,6 +23,7 @@ LOST = 3e-3  # residuals above say that a solution is not got hold of
 DENSEST = 40.0  # rows for each parameter at most
 ENOUGH = 3.0  # a level that improves by less than this factor does not pay
 ALIKE, ALIKE_WITHIN = 3, 1.2  # so many rungs with residuals within this factor
+NEAR_ROUNDING = 1e-10  # residuals below which one level that does not pay is enough
 ROUNDING = 1e-13  # relative errors below are rounding
 
 
@@ -87,6 +88,8 @@ def _higher(facts: Facts, rungs: Sequence[Rung], plan: Plan) -> Plan | None:
         return None
     tried = sorted({r.plan.level for r in rungs})
     residuals = [best([r for r in rungs if r.plan.level == k]).outcome.residual for k in tried]
+    if len(tried) > 1 and residuals[-2] < NEAR_ROUNDING and residuals[-1] * ENOUGH > residuals[-2]:
+        return None
     # Two levels in a row that do not pay: a floor that no network of this kind gets below.
     if len(tried) > 3 and residuals[-1] * ENOUGH > residuals[-2] and residuals[-2] * ENOUGH > residuals[-3]:
         return None
