@@ -26,7 +26,7 @@ PLACED = ag.ParametricModel(SOUGHT, ag.MLP(5, 4, offset=list(OFFSET), size=list(
 
 def test_units_are_not_learned():
     np.testing.assert_array_equal(PLAIN.theta, PLACED.theta)
-    assert len(jax.tree.leaves(PLACED.placement)) == 4
+    assert len(jax.tree.leaves(PLACED.placement)) == 4, "low, length, offset and size"
     assert_close(PLACED.parameters_of(PLACED.module), PLACED.theta)
     assert_close(PLACED.rough(PLACED.theta), PLAIN.rough(PLAIN.theta))
 
@@ -71,6 +71,18 @@ def test_networks_side_by_side_have_units_of_their_own():
     np.testing.assert_array_equal(by_name.theta, without.theta)
     a, b = (m.values(m.theta, POINT) for m in (by_name, without))
     assert_close(a, jnp.array([7.0, 1.0]) * b)
+
+
+def test_coefficients_are_learned_in_units_of_their_guesses():
+    problem = ag.Problem(
+        BOX, c=ag.Condition(lambda u, k, z: (k * u, z * u)), coefficients={"k": -3e6, "z": 0.0}, unknowns="u"
+    )
+    model = ag.ParametricModel(problem.sought, ag.MLP(3), 0)
+    learned = model._unravel(model.theta)["coefficients"]
+    assert (float(learned["k"]), float(learned["z"])) == (-1.0, 0.0)
+    assert model.coefficients(model.theta) == {"k": -3e6, "z": 0.0}
+    twice = model.quantities(2 * model.theta, BOX.frame)
+    assert (float(twice["k"].at(POINT)), float(twice["z"].at(POINT))) == (-6e6, 0.0)
 
 
 def test_recipes_and_solutions_keep_their_units(tmp_path):

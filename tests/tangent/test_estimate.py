@@ -46,7 +46,7 @@ def test_errors_of_learned_coefficients_are_estimated_too():
     )
     model = ag.ParametricModel(problem.sought, ag.Polynomial(8))
     curve = np.polynomial.chebyshev.chebinterpolate(lambda z: np.exp((z + 1) / 4), 8)
-    theta = np.concatenate([[0.52], curve])  # coefficients come before the model
+    theta = np.concatenate([[1.0], curve])  # coefficients come before the model, in units of their guesses
     assert model.coefficients(theta) == {"kappa": 0.52}
     estimate = Estimator(problem, model)(theta)
     assert_close(estimate.coefficients["kappa"], 0.02, 1e-6)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from anagram.training.ladder import (
+    ALIKE,
     CLOSEST,
     DENSER,
     DENSEST,
@@ -13,6 +14,7 @@ from anagram.training.ladder import (
     FRONTS,
     LOOSE,
     LOST,
+    NEAR_ROUNDING,
     RACE,
     Facts,
     best,
@@ -21,7 +23,7 @@ from anagram.training.ladder import (
 )
 from anagram.training.rungs import LEVELS, Outcome, Plan, Rung
 
-LINE = Facts(dimension=1, linear=True, tol=1e-8, most_parameters=1100)
+LINE = Facts(dimension=1, linear=True, has_data=False, tol=1e-8, most_parameters=1100)
 
 
 def rung(plan, residual, overfitted=False):
@@ -44,11 +46,11 @@ def climbed(facts, residual, most=40):
 
 
 def test_few_digits_begin_with_the_smallest_network_and_loose_steps():
-    assert first_plan(Facts(2, True, 1e-3, 1100)) == Plan(0, ratio=LOOSE)
-    assert first_plan(Facts(2, True, 1e-6, 1100)) == Plan(RACE, ratio=LOOSE)
-    assert first_plan(Facts(2, True, 1e-9, 1100)).ratio < LOOSE
-    assert first_plan(Facts(2, True, 0.0, 1100)).level == RACE
-    assert first_plan(Facts(5, True, 1e-3, 1100)).density > first_plan(Facts(2, True, 1e-3, 1100)).density
+    assert first_plan(Facts(2, True, False, 1e-3, 1100)) == Plan(0, ratio=LOOSE)
+    assert first_plan(Facts(2, True, False, 1e-6, 1100)) == Plan(RACE, ratio=LOOSE)
+    assert first_plan(Facts(2, True, False, 1e-9, 1100)).ratio < LOOSE
+    assert first_plan(Facts(2, True, False, 0.0, 1100)).level == RACE
+    assert first_plan(Facts(5, True, False, 1e-3, 1100)).density > first_plan(Facts(2, True, False, 1e-3, 1100)).density
     assert next_plan(LINE, []) == first_plan(LINE)
 
 
@@ -61,7 +63,7 @@ def test_numbers_of_layers_race_at_the_small_end(dimension, order):
 
 
 def test_there_is_no_race_where_errors_fall_fast_enough():
-    facts = Facts(dimension=2, linear=True, tol=1e-4, most_parameters=1100)
+    facts = Facts(dimension=2, linear=True, has_data=False, tol=1e-4, most_parameters=LEVELS[4])
     plans = climbed(facts, lambda p: [3e-2, 1e-3, 2e-4, 1e-5, 1e-6][p.level])
     assert [p.level for p in plans] == [0, 1, 2, 3, 4]
     assert {p.depth for p in plans} == {2}
@@ -120,7 +122,7 @@ def test_levels_rise_until_the_largest_that_is_allowed():
     def falling(plan):
         return 1e-2 * 0.1**plan.level
 
-    for most in (LEVELS[3], LEVELS[4], LEVELS[-1]):
+    for most in (LEVELS[2], LEVELS[4], LEVELS[-1]):
         plans = climbed(replace(LINE, most_parameters=most), falling)
         assert LEVELS[plans[-1].level] == most
         assert [p.level for p in plans] == sorted(p.level for p in plans)
@@ -146,11 +148,27 @@ def test_the_ladder_ends_on_a_floor():
     assert slow[-1].level == len(LEVELS) - 1
 
 
+def test_near_rounding_one_level_that_does_not_pay_is_enough():
+    near = lambda p: [1e-3, 1e-5, NEAR_ROUNDING / 2][min(p.level, 2)]
+    far = lambda p: [1e-3, 1e-5, NEAR_ROUNDING * 2][min(p.level, 2)]
+    facts = replace(LINE, tol=0.0, most_parameters=LEVELS[-1])
+    assert climbed(facts, near)[-1].level < climbed(facts, far)[-1].level
+
+
+def test_noise_in_data_ends_a_climb():
+    """Networks of all kinds end at the same residual, which is that of the data."""
+    noisy = lambda p: 1e-2 * (1 + 0.02 * p.depth)
+    assert len(climbed(replace(LINE, has_data=True), noisy)) == ALIKE
+    assert len(climbed(LINE, noisy)) > ALIKE
+    falling = climbed(replace(LINE, has_data=True), lambda p: 1e-2 * 0.1**p.level / p.depth)
+    assert falling[-1].level > 2
+
+
 def test_every_climb_ends():
     """Whatever comes of its rungs, and never with the same rung twice."""
     rng = np.random.default_rng(0)
     for k in range(200):
-        facts = Facts(1 + k % 4, k % 3 == 0, float(10.0 ** -rng.uniform(1, 12)), int(rng.choice(LEVELS)))
+        facts = Facts(1 + k % 4, k % 3 == 0, k % 5 == 0, float(10.0 ** -rng.uniform(1, 12)), int(rng.choice(LEVELS)))
         plans = climbed(facts, lambda _: (float(10.0 ** -rng.uniform(0, 10)), bool(rng.random() < 0.5)))
         assert len(set(plans)) == len(plans)
 

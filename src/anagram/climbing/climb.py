@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import jax.numpy as jnp
@@ -275,6 +275,10 @@ class Climb:
         if known is None:
             known = _Judge(self, self.rungs[place].plan).of(self.solutions[place], always=True)
             assert known is not None
+            outcome = self.rungs[place].outcome
+            if outcome.estimate is not None:  # a rung that was read: it was judged on points that only its run had
+                told = {"value": outcome.estimate, "trusted": outcome.trusted, "reasons": outcome.reasons}
+                known = replace(known, **told)
             self.judgements[place] = known
         return known
 

@@ -1,0 +1,89 @@
+"""Small problems and small ladders, for climbs that take a second."""
+
+import json
+import os
+import signal
+
+import jax.numpy as jnp
+import numpy as np
+
+import anagram as ag
+
+QUIET = {"progress": False}
+KEPT = {"progress": False, "checkpoint_every": 0.0}
+TIME = ag.Box(t=(0, 1))
+
+
+def decay():
+    """u' = −u."""
+    return ag.Problem(
+        TIME,
+        equation=ag.Condition(lambda u: u.d("t") + u),
+        start=ag.Condition(lambda u: u, on=TIME.face(t=0), equals=1.0),
+        solution=lambda t: jnp.exp(-t),
+        name="decay",
+    )
+
+
+def heat(T=1.0, X=1.0, U=1.0, C=1.0):
+    """Heat in any units of time, length, temperature and of the conditions."""
+    box = ag.Box(t=(0, T), x=(0, X))
+    return ag.Problem(
+        box,
+        equation=ag.Condition(lambda u: C * (u.d("t") - 0.1 * X**2 / T * u.d("x", "x"))),
+        initial=ag.Condition(lambda u: C * u, on=box.face(t=0), equals=lambda x: C * U * jnp.sin(jnp.pi * x / X)),
+        walls=ag.Condition(lambda u: u, on=box.faces("x")),
+        solution=lambda t, x: U * jnp.exp(-0.1 * jnp.pi**2 * t / T) * jnp.sin(jnp.pi * x / X),
+        name="heat",
+    )
+
+
+def two_rungs(monkeypatch):
+    """A ladder of two networks, which are trained for a few steps (see `TINY`)."""
+    monkeypatch.setattr("anagram.training.ladder.LEVELS", (65, 150))
+    monkeypatch.setattr("anagram.training.ladder.DEPTHS", (2,))
+
+
+TINY = {"steps": 12, "tol": 1e-4}
+
+
+class Killed(BaseException):
+    """The end of the process, as far as a run can tell."""
+
+
+class At:
+    """A monitor that acts once, on a rung at a step."""
+
+    def __init__(self, rung, step, act):
+        self.rung, self.step, self.act = rung, step, act
+        self.begun, self.done = -1, False
+
+    def __call__(self, record):
+        self.begun += record["step"] == 0
+        if not self.done and (self.begun, record["step"]) == (self.rung, self.step):
+            self.done = True
+            return self.act()
+        return None
+
+
+def kill():
+    raise Killed
+
+
+def press():
+    """Ctrl-C."""
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def without_clock(rungs):
+    """Rungs as a file has them, without what differs from run to run."""
+    return [{k: v for k, v in rung.items() if "seconds" not in k} for rung in json.loads(json.dumps(rungs))]
+
+
+def assert_same_climb(a, b):
+    np.testing.assert_array_equal(a.theta, b.theta)
+    assert without_clock(a.rungs) == without_clock(b.rungs)
+    np.testing.assert_array_equal(a.history.steps["loss"], b.history.steps["loss"])
+    for key in ("steps", "total_steps", "loss", "validation_loss", "tol", "reached", "stopped_because", "model"):
+        assert a.summary[key] == b.summary[key], key
+    assert a.relative_error_estimate == b.relative_error_estimate

@@ -1,0 +1,161 @@
+"""Climbs to a tolerance: what is reached, what is said of it, and what is said where it is not."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+import anagram as ag
+from anagram.solving import chooses_size
+from climbing.small import QUIET, TINY, At, decay, heat, two_rungs
+from problems import parabola
+from tolerances import assert_close
+
+RUNG = {"level", "depth", "density", "parameters", "points", "steps", "estimate", "trusted", "stopped_because", "model"}
+
+
+@pytest.fixture(scope="module")
+def decayed():
+    return ag.solve(decay(), **QUIET)
+
+
+def assert_reached(solution, tol):
+    assert solution.reached is True
+    assert solution.stopped_because == "tolerance reached"
+    assert solution.tol == tol
+    assert 0 < solution.relative_error_estimate <= tol
+    assert solution.relative_l2_error <= 3 * tol
+    assert "missing" not in solution.summary
+
+
+def test_nothing_but_the_problem_leads_to_six_digits(decayed):
+    assert_reached(decayed, 1e-6)
+    assert_close(decayed(np.array([0.0, 0.5, 1.0])), np.exp([0.0, -0.5, -1.0]), 1e-5)
+
+
+def test_rungs_and_estimates_are_told(decayed):
+    summary = decayed.summary
+    assert decayed.rungs
+    assert all(set(rung) >= RUNG for rung in decayed.rungs)
+    last = decayed.rungs[-1]
+    assert (last["parameters"], last["points"]) == (summary["parameters"], summary["points"])
+    assert (last["estimate"], last["trusted"]) == (decayed.relative_error_estimate, True)
+    assert summary["total_steps"] == sum(rung["steps"] for rung in decayed.rungs)
+    assert_close(summary["seconds"], sum(rung["seconds"] for rung in decayed.rungs))
+    assert (summary["problem"], "rung" in summary) == ("decay", False)
+    assert len(json.loads(json.dumps(summary))["rungs"]) == len(decayed.rungs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        value = decayed.error_estimate
+    assert summary["error_estimate"]["reliable"] is True
+    assert 0.3 < value / decayed.l2_error < 3
+
+
+def test_the_solution_is_one_of_the_problem_as_it_was_stated(decayed):
+    """Its residuals are in the units of the user, whatever the run was trained in."""
+    t = np.linspace(0, 1, 7)
+    u, slope = decayed(t), decayed.evaluate(lambda u: u.d("t"), t)
+    assert_close(decayed.residual("equation", t[:, None]), np.abs(slope + u), 1e-9, scale=1e-6)
+    assert_close(decayed.problem.row_sizes("equation"), [1.0])
+
+
+def test_what_is_not_reached_is_said(monkeypatch):
+    two_rungs(monkeypatch)
+    monkeypatch.setattr("anagram.training.ladder.LEVELS", (65,))
+    solution = ag.solve(parabola(), steps=8, tol=1e-4, **QUIET)
+    assert solution.reached is False
+    assert solution.stopped_because == "no larger network helps"
+    assert solution.relative_l2_error > 1e-4
+    assert "the residual is largest in '" in solution.summary["missing"]
+    assert "near (x=" in solution.summary["missing"]
+    assert "larger networks did not help" in solution.summary["missing"]
+    assert not solution.failed
+    estimate = solution.summary["error_estimate"]
+    assert estimate["reliable"] or estimate["reasons"]
+    assert solution.relative_error_estimate > 1e-4
+
+
+def test_the_best_rung_is_returned(monkeypatch):
+    two_rungs(monkeypatch)
+    solution = ag.solve(parabola(), **TINY, **QUIET)
+    assert len(solution.rungs) >= 2
+    least = min(solution.rungs, key=lambda rung: rung["validation_loss"])
+    assert solution.validation_loss == least["validation_loss"]
+    assert solution.model.parameters == least["parameters"]
+    assert solution.summary["steps"] == least["steps"] <= TINY["steps"]
+
+
+def test_time_that_is_up_ends_a_climb():
+    solution = ag.solve(decay(), tol=1e-9, seconds=1e-6, **QUIET)
+    assert (solution.stopped_because, solution.reached) == ("time used up", False)
+    assert len(solution.rungs) == 1
+    assert "more time helps" in solution.summary["missing"]
+
+
+def test_a_model_that_is_given_is_the_only_rung():
+    solution = ag.solve(decay(), ag.MLP(6), tol=1e-6, **QUIET)
+    assert_reached(solution, 1e-6)
+    assert len(solution.rungs) == 1
+    spec = solution.model.spec
+    assert spec.widths == (6,)
+    assert spec.offset == (1.0,), "it is used between the units of the problem"
+    few = ag.solve(decay(), ag.MLP(6, offset=0.5, size=2.0), tol=1e-9, steps=3, **QUIET)
+    assert (few.reached, few.stopped_because, few.summary["steps"]) == (False, "steps used up", 3)
+    assert (few.model.spec.offset, few.model.spec.size) == ((0.5,), (2.0,)), "units that are given stand"
+
+
+def test_other_methods_have_a_tolerance_too():
+    solution = ag.solve(decay(), ag.MLP(4), "anagram", points=ag.GaussLegendre(30), tol=1e-3, steps=100, **QUIET)
+    assert_reached(solution, 1e-3)
+
+
+def test_runs_without_a_tolerance_are_as_before():
+    assert chooses_size(ag.Setting())
+    assert chooses_size(ag.Setting(points=30))
+    assert not any(chooses_size(ag.Setting(**given)) for given in ({"steps": 2}, {"model": ag.MLP(4)}))
+    assert not chooses_size(ag.Setting(method="anagram"))
+    for tol in (None, 0):
+        solution = ag.solve(decay(), ag.MLP(4), points=ag.GaussLegendre(30), tol=tol, steps=2, **QUIET)
+        assert (solution.reached, solution.rungs, solution.summary["steps"]) == (None, [], 2)
+        assert solution.relative_error_estimate is None
+
+
+def test_nobody_can_tell_whether_zero_is_reached(monkeypatch):
+    two_rungs(monkeypatch)
+    solution = ag.solve(decay(), tol=0, seconds=1e-6, **QUIET)
+    assert (solution.tol, solution.reached) == (0, None)
+
+
+def test_a_monitor_ends_the_climb_and_not_the_rung_alone(monkeypatch):
+    two_rungs(monkeypatch)
+    solution = ag.solve(parabola(), **TINY, monitors=[At(0, 5, lambda: True)], **QUIET)
+    assert solution.stopped_because == "stopped by a monitor"
+    assert [rung["steps"] for rung in solution.rungs] == [5]
+    assert (solution.reached, solution.summary["steps"]) == (False, 5)
+
+
+def test_climbs_repeat(decayed):
+    again = ag.solve(decay(), tol=1e-6, **QUIET)
+    np.testing.assert_array_equal(again.theta, decayed.theta)
+    other = ag.solve(decay(), tol=1e-6, seed=1, **QUIET)
+    assert not np.array_equal(other.theta, decayed.theta)
+    assert_reached(other, 1e-6)
+
+
+def test_units_do_not_matter():
+    """The same digits, whatever the axes, the unknown and the conditions are measured in."""
+    tol = 1e-4
+    plain = ag.solve(heat(), tol=tol, **QUIET)
+    assert_reached(plain, tol)
+    for units in (
+        {"T": 1e9},
+        {"X": 1e-9},
+        {"U": 1e-9},
+        {"C": 1e9},
+        {"T": 1e-9, "X": 1e9, "U": 1e9, "C": 1e-9},
+    ):
+        solution = ag.solve(heat(**units), tol=tol, **QUIET)
+        assert_reached(solution, tol)
+        assert 1 / 3 < solution.relative_l2_error / plain.relative_l2_error < 3
+        assert solution.model.parameters == plain.model.parameters
