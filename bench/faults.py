@@ -86,7 +86,10 @@ def damage(path: Path, rng: random.Random) -> None:
 
 
 def step_on_disk(folder: Path) -> int:
-    """How far a run is: the step of the last whole checkpoint, −1 if there is none, and the rungs before it; an error if what is there cannot be read."""
+    """How far a run is: the step of the last whole checkpoint, −1 if there is none, and the rungs before it.
+
+    An error if what is there cannot be read.
+    """
     from anagram.keeping import checkpoint
 
     rungs = len(list(folder.glob("rungs/*/run.json")))
