@@ -11,7 +11,7 @@ ARGS    ?=
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 10
 
-solve: $(VENV)/.run  ## solve a problem: make solve PROBLEM=heat ARGS="--seed 1"
+solve: $(VENV)/.run  ## solve a problem to a tolerance: make solve PROBLEM=heat ARGS="--tol 1e-9"
 	@$(BIN)/anagram solve $(PROBLEM) $(ARGS)
 
 # What rounding may upset is tested a second time as on an old processor, which rounds otherwise.

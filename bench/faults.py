@@ -24,8 +24,10 @@ import numpy as np
 
 HERE = Path(__file__).resolve().parent
 STEPS = 400
+RUNG = 10_000  # counts for more than all of its steps
 PAUSE = 0.05  # seconds after every block, so that there is time to be killed in
-SETTINGS = ("redrawn", "cells", "spring", "adam-lbfgs")
+SETTINGS = ("climb", "redrawn", "cells", "spring", "adam-lbfgs")
+CLIMB = {"tol": 1e-8}  # a few rungs
 
 
 def problem():
@@ -44,6 +46,8 @@ def problem():
 def options(setting: str) -> dict:
     import anagram as ag
 
+    if setting == "climb":
+        return CLIMB
     points = {"cells": ag.Cells(80), "redrawn": ag.Redrawn(ag.Sobol(60), every=5)}.get(setting, 60)
     method = {"cells": "auto", "redrawn": "anagram"}.get(setting, setting)
     more = {"adam-lbfgs": {"switch": 100}, "cells": {"sketch": 0}}.get(setting, {})
@@ -60,7 +64,7 @@ def child(setting: str, folder: str) -> None:
 
     def report(record: dict) -> None:
         os.write(1, b".")
-        assert record["step"] <= STEPS
+        assert record["step"] <= 2 * STEPS
         time.sleep(PAUSE)
 
     more = {"progress": False, "checkpoint_every": 0.0, "monitors": [report]}
@@ -82,15 +86,20 @@ def damage(path: Path, rng: random.Random) -> None:
 
 
 def step_on_disk(folder: Path) -> int:
-    """The step of the last whole checkpoint, −1 if there is none; an error if what is there cannot be read."""
+    """How far a run is: the step of the last whole checkpoint, −1 if there is none, and the rungs before it.
+
+    An error if what is there cannot be read.
+    """
     from anagram.keeping import checkpoint
 
-    if not checkpoint.exists(folder):
-        return -1
+    rungs = len(list(folder.glob("rungs/*/run.json")))
+    under_way = json.loads((folder / "run.json").read_text())["configuration"].get("rung", rungs)
+    if not checkpoint.exists(folder) or under_way < rungs:
+        return RUNG * rungs - 1
     snapshot, _ = checkpoint.read(folder)
     if not all(np.all(np.isfinite(v)) for k, v in snapshot.arrays.items() if k.endswith(".theta")):
         raise ValueError("parameters on disk are not finite")
-    return snapshot.record["step"]
+    return RUNG * rungs + snapshot.record["step"]
 
 
 def start(setting: str, folder: Path) -> tuple[int, int]:

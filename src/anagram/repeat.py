@@ -18,6 +18,7 @@ from anagram.keeping import checkpoint
 from anagram.keeping.records import is_whole
 from anagram.keeping.runrecord import read_record, versions
 from anagram.keeping.snapshot import START
+from anagram.showing.report.rungs import shown_rungs
 from anagram.solution import Solution, load
 from anagram.solving import TOLERANCE, begin, problem_of_record, read_configuration
 from anagram.statement.problem import Problem
@@ -134,7 +135,7 @@ def _as_far(problem: Problem, configuration: Configuration, before: Solution, *,
 
             shown = stack.enter_context(Progress(problem, budget))
             rungs, tell = TrainedRungs(configuration, [shown], None, shown.begins), shown.rung
-        train = _Limited(rungs, [rung["steps"] for rung in before.rungs])
+        train = _Limited(rungs, [rung.steps for rung in shown_rungs(before.summary)])
         tol = TOLERANCE if budget.tol is None else budget.tol
         found = find(problem, tol, configuration.seed, train, None, given, tell)
     again = found.finished(problem)

@@ -93,7 +93,8 @@ def solve(
     setting = _setting(case, model, method, points, steps, options, continued=start is not None)
     climbs = start is None and (tol or chooses_size(setting))
     if climbs:
-        limit = Budget(setting.steps or STEPS, seconds, TOLERANCE if tol is None else tol, patience)
+        wanted = TOLERANCE if tol is None else tol
+        limit = Budget(setting.steps or STEPS, seconds, wanted, patience, early_stopping=early_stopping)
         configuration = Configuration(setting, limit, checked_seed(seed), keep, climbs=True)
         setting.make_method()  # refused before anything is done
     else:

@@ -36,6 +36,7 @@ from anagram.training.trainer import Trainer
 STEPS = 500  # of a rung at most
 MANY_DIGITS = 1e-8  # tolerances below ask for the last digits of a network
 POINTS = 1024  # on which the solutions of two rungs are compared
+NOTHING = 0.1  # residuals, in natural sizes, with which nothing is solved and nothing can be estimated
 SAFETY = 2.0  # times what the comparison of two rungs says
 FELL = 4.0  # times as large as the loss here must be that of a rung that is compared with
 MOST_PARAMETERS = 1100
@@ -114,7 +115,8 @@ class Climb:
         self.sizes: Sizes = natural_sizes(problem)
         self.scaled = in_natural_sizes(problem, self.sizes) if self.given.method == "auto" else problem
         has_data = any(isinstance(problem.region(key), PointSet) for key in problem.conditions)
-        self.facts = Facts(problem.domain.dimension, problem.is_linear, has_data, tol, most_parameters)
+        fixed = self.given.points is not None
+        self.facts = Facts(problem.domain.dimension, problem.is_linear, has_data, tol, most_parameters, fixed)
         self.points = problem.domain.draw(Kronecker(POINTS), np.random.default_rng(0)).x
         self.rungs: list[Rung] = []
         self.solutions: list[Solution] = []
@@ -258,6 +260,8 @@ class Climb:
         if found.reliable:
             return Judgement(found.worst, True, (), found)
         loss = solution.validation_loss
+        if np.sqrt(2 * loss) > NOTHING:
+            return Judgement(float("inf"), False, ("the residual is as large as the equation itself",))
         others = [k for k, r in enumerate(self.rungs) if r.outcome.validation_loss >= FELL * loss]
         if not others:
             return Judgement(found.worst, False, found.reasons, found)

@@ -190,7 +190,7 @@ def missing(solution: Solution, judgement: Judgement, reason: str) -> str:
     place = describe_point(problem.domain.axes, x[int(np.argmax(residual))])
     doubt = "" if judgement.trusted else f"; the estimate is not to be relied on ({'; '.join(judgement.reasons)})"
     helps = {
-        TIME_UP: "more time helps: seconds=",
+        TIME_UP: "more time may help: a larger seconds=",
         INTERRUPTED: "it was interrupted, and can go on: resume",
         BY_MONITOR: "it was stopped, and can go on: resume",
         NO_LARGER: "larger networks did not help: look for a layer, a kink, noise in the data or a condition too few "

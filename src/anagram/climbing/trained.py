@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +83,12 @@ class TrainedRungs:
             self._restore(trainer, snapshot[1], snapshot[2])
         elif self.kept is not None:
             self.kept.compiled(trainer)
-        reached = trainer.train(budget, list(self.monitors), keep=self.configuration.keep, goal=goal)
+        limits = self.configuration.budget
+        budget = replace(budget, patience=limits.patience, early_stopping=limits.early_stopping)
+        # Where the next rung has more points, nobody needs to be told that this one has too few.
+        quiet = self.configuration.setting.model is None
+        monitors, keep = list(self.monitors), self.configuration.keep
+        reached = trainer.train(budget, monitors, keep=keep, goal=goal, quiet=quiet)
         self._solution = Solution.of(reached)
         return self._solution
 
@@ -94,8 +99,7 @@ class TrainedRungs:
 
         def compile_aside() -> None:
             # What is wrong with it will be said when it is trained.
-            with contextlib.suppress(Exception), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with contextlib.suppress(Exception):
                 Trainer(problem, setting, self.configuration.seed)
 
         self._aside = threading.Thread(target=compile_aside, name="compile the next rung")

@@ -76,6 +76,8 @@ class RunFolder:
             _refuse_another(self.path)
         self.every, self.source = every, source
         self._lock = _take_lock(self.path)
+        if not go_on:
+            shutil.rmtree(self.path / RUNGS, ignore_errors=True)
         self._last = time.monotonic()
         self._cost = 0.0
         self._metrics: IO[str] | None = None

@@ -36,6 +36,7 @@ class Facts:
     has_data: bool
     tol: float
     most_parameters: int
+    points_given: bool = False
 
     @property
     def goal(self) -> float:
@@ -101,7 +102,7 @@ def _denser(facts: Facts, last: Rung, rungs: Sequence[Rung]) -> Plan | None:
 
     Where that does not help, the points are laid into cells that move to where the residual is.
     """
-    if not last.outcome.overfitted or last.outcome.residual <= facts.goal:
+    if facts.points_given or not last.outcome.overfitted or last.outcome.residual <= facts.goal:
         return None
     same = [r for r in rungs if (r.plan.level, r.plan.depth) == (last.plan.level, last.plan.depth)]
     if len(same) > 2 or last.plan.cells:

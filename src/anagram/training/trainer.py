@@ -130,6 +130,7 @@ class Trainer:
         look_every: float | None = None,
         keep: str = "last",
         goal: Callable[[Trainer], str | None] | None = None,
+        quiet: bool = False,
     ) -> Reached:
         """Run blocks of steps until the budget, the goal, the method or a monitor says stop.
 
@@ -154,7 +155,8 @@ class Trainer:
                 pace = self.record["seconds_per_step"]
                 stop = self._tell(monitors)
                 reason = "interrupted" if interrupts.seen else self._reason(budget) or goal(self) or stop
-        _warn_if_overfitted(self.history.blocks[0]["loss"], self.record)
+        if not quiet:
+            _warn_if_overfitted(self.history.blocks[0]["loss"], self.record)
         if keep == "last":
             _warn_if_past_its_best(self.best, self.record)
         return self.solution(reason, keep)

@@ -89,6 +89,7 @@ def test_a_climb_without_time_says_so_and_is_repeated_as_far_as_it_came(tmp_path
         ({"changes": ["ratio=0.1"]}, True),
         ({"limits": {"tol": 1e-3, "steps": 50}}, True),
         ({"limits": {"steps": 50}}, False),
+        ({"limits": {"early_stopping": 9}}, False),
         ({"changes": ["width=8"]}, False),
         ({"changes": ["points=100"]}, False),
         ({"changes": ["steps=10"]}, False),

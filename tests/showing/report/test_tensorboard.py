@@ -57,6 +57,17 @@ def test_numbers_become_curves(tmp_path):
     }  # fmt: skip
 
 
+def test_networks_of_a_climb_are_runs_of_their_own(tmp_path):
+    with TensorBoard(tmp_path / "one") as board:
+        board(RECORD | {"step": 7})
+        board.move_to(tmp_path / "one")
+        board(RECORD | {"step": 8})
+        board.move_to(tmp_path / "two")
+        board(RECORD)
+    assert [step for step, _ in values(tmp_path / "one", "loss/training")] == [7, 8]
+    assert [step for step, _ in values(tmp_path / "two", "loss/training")] == [0]
+
+
 def test_spectra_become_histograms_of_their_logarithms(tmp_path):
     spectrum = [*np.logspace(-14, 2, 33), 0.0, float("nan")]
     with TensorBoard(tmp_path) as board:

@@ -74,7 +74,9 @@ def solve(
     checkpoint: Annotated[float, typer.Option(help="Seconds between checkpoints.")] = 30.0,
     log: Annotated[str, typer.Option(help="tensorboard also writes events for TensorBoard.")] = "",
     json_path: Annotated[Path | None, typer.Option("--json", help="Write the summary to this file as JSON.")] = None,
-    estimate: Annotated[bool, typer.Option(help="Estimate the error of the solution on fresh points.")] = True,
+    estimate: Annotated[
+        bool, typer.Option(help="Estimate the error at the end; a run to a tolerance does so in any case.")
+    ] = True,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Solve a problem; write its solution, numbers and pictures. Ctrl-C stops and saves, --resume goes on."""
@@ -152,7 +154,7 @@ def plan_run(
     of_problem = {k: given.pop(k) for k in problem_parameters(target) if k in given}
     case = find_case(target, paper, of_problem)
     setting = case.setting if method is None else case.setting.with_method(method)
-    fixed = method is not None or {*given} & {*MODEL_KEYS, "points", "steps"}
+    fixed = method is not None or options.get("early_stopping") or {*given} & {*MODEL_KEYS, "points", "steps"}
     said = fixed or (options["steps"] is not None and not options["tol"])
     if said or not chooses_size(setting):
         setting = complete(setting, case.problem)
@@ -269,6 +271,7 @@ def _loggers(names: list[str], planned: Planned) -> tuple[list[Any], Callable[[]
     if not names:
         return [], lambda: None
     from anagram.errors import FileError
+    from anagram.keeping.runfolder import RUNGS
     from anagram.showing.report.figures import solution_figure
     from anagram.showing.report.tensorboard import TensorBoard
 
@@ -278,6 +281,9 @@ def _loggers(names: list[str], planned: Planned) -> tuple[list[Any], Callable[[]
     writer = TensorBoard(events)
 
     def remember(_: dict[str, Any], run: Any) -> None:
+        # Every network of a climb begins at step 0: from the second on they have folders of their own.
+        done = sum(1 for _ in (planned.folder / RUNGS).glob("*/run.json"))
+        writer.move_to(events / f"rung-{done + 1}" if done else events)
         writer.picture = lambda: solution_figure(run.solution())
 
     return [remember, writer], writer.close

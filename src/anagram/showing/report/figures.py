@@ -117,7 +117,7 @@ def _ladder(axes: Any, rungs: list[ShownRung], tol: float | None) -> None:
         ax.set_axisbelow(True)
         ax.grid(visible=True, which="major", color="0.9", lw=0.6)
     axes[0].set_ylabel("relative error, residual")
-    axes[1].set_xlim(left=0)
+    axes[1].set_xlim(left=-0.03 * max(r.spent for r in rungs) - 1e-9)  # the first rung lies near the edge
     _plain_log_axis(axes[0], _rung_column(rungs, "parameters"))
     if axes[1].get_legend_handles_labels()[0]:
         axes[1].legend(fontsize=8.5)

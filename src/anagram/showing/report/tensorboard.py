@@ -68,6 +68,12 @@ class TensorBoard:
         if time.monotonic() >= self._next_picture:
             self._write_picture()
 
+    def move_to(self, folder: Path) -> None:
+        """Write what comes next into another folder, as another run."""
+        if folder != self.folder:
+            self.close()
+            self.folder = prepare_folder(folder)
+
     def close(self) -> None:
         """Draw the last picture and finish the file; nothing happens the second time."""
         if self._writer is None:

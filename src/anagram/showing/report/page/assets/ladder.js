@@ -65,7 +65,7 @@ function ladderLines(run, index, field, quantities, joined, alone) {
       return {
         name: alone ? name : `${run.letter}  ${name}`,
         style: `${alone ? `c${colour}` : colourOf(index)} ${dash}`,
-        dots: radius || 4.2,
+        dots: radius || 5,
         joined,
         x: kept.map((k) => places[k]),
         y: kept.map((k) => values[k]),
