@@ -75,7 +75,7 @@ def test_a_climb_without_time_says_so_and_is_repeated_as_far_as_it_came(tmp_path
     result = anagram("solve", "grow.py", "--tol", "1e-12", "--seconds", "0.01", "--out", "run")
     assert result.exit_code == 0, result.output
     assert "tolerance 1e-12 not reached" in result.stdout
-    assert "more time helps: --seconds" in result.stdout
+    assert "a larger --seconds" in result.stdout
     assert "stopped   time used up" in result.stdout
     again = anagram("repeat", "run", "--trust", "--out", "again")
     assert "the same numbers, bit for bit" in again.stdout
