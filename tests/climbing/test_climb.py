@@ -90,7 +90,7 @@ def test_time_that_is_up_ends_a_climb():
     solution = ag.solve(decay(), tol=1e-9, seconds=1e-6, **QUIET)
     assert (solution.stopped_because, solution.reached) == ("time used up", False)
     assert len(solution.rungs) == 1
-    assert "more time helps" in solution.summary["missing"]
+    assert "more time may help" in solution.summary["missing"]
 
 
 def test_a_model_that_is_given_is_the_only_rung():
