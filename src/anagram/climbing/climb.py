@@ -22,7 +22,7 @@ from anagram.solution import Solution
 from anagram.statement.domains import Kronecker, PointSet
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import Sizes, in_natural_sizes, natural_sizes
-from anagram.tangent.estimate import LINEAR_BELOW, ErrorEstimate, Estimator
+from anagram.tangent.estimate import LINEAR_BELOW, NOT_DETERMINED, ErrorEstimate, Estimator
 from anagram.training.adaptive import AdaptivePoints
 from anagram.training.budget import Budget
 from anagram.training.configuration import model_to_json
@@ -37,6 +37,7 @@ STEPS = 500  # of a rung at most
 MANY_DIGITS = 1e-8  # tolerances below ask for the last digits of a network
 POINTS = 1024  # on which the solutions of two rungs are compared
 NOTHING = 0.1  # residuals, in natural sizes, with which nothing is solved and nothing can be estimated
+ZERO = 1e-8  # of its natural size: an unknown that is smaller is taken to be zero
 SAFETY = 2.0  # times what the comparison of two rungs says
 FELL = 4.0  # times as large as the loss here must be that of a rung that is compared with
 MOST_PARAMETERS = 1100
@@ -47,6 +48,7 @@ WHOLE = 200  # steps that a rung takes, about, when its time is predicted
 REACHED, INTERRUPTED, TIME_UP = "tolerance reached", "interrupted", "time used up"
 BY_MONITOR = "stopped by a monitor"
 ROUNDED = "converged: what is left is rounding"
+UNDETERMINED = "the conditions do not determine the solution"
 NO_LARGER, GAVE_UP = "no larger network helps", "one network does not get hold of the solution"
 
 
@@ -111,8 +113,12 @@ class Climb:
     ) -> None:
         self.give_up = give_up
         self.problem, self.tol, self.seed, self.train, self.seconds = problem, tol, seed, train, seconds
-        self.given, self.least = given or Given(), dict(least or {})
+        self.given = given or Given()
         self.sizes: Sizes = natural_sizes(problem)
+        sizes = iter(self.sizes.size)
+        # The error of an unknown that is zero is not relative to it.
+        zero = {u.name: ZERO * max(next(sizes) for _ in range(u.components)) for u in problem.unknowns}
+        self.least = {name: max(size, (least or {}).get(name, 0.0)) for name, size in zero.items()}
         self.scaled = in_natural_sizes(problem, self.sizes) if self.given.method == "auto" else problem
         has_data = any(isinstance(problem.region(key), PointSet) for key in problem.conditions)
         fixed = self.given.points is not None
@@ -138,7 +144,9 @@ class Climb:
             rung = self._climb(plan, left)
             tell(rung)
             if self.reached(rung):
-                return REACHED if self.tol > 0 else ROUNDED
+                return REACHED if self.judged_value(rung) <= self.tol else ROUNDED
+            if _undetermined(rung):
+                return UNDETERMINED
             if rung.outcome.stopped_because in (INTERRUPTED, BY_MONITOR):
                 return rung.outcome.stopped_because
 
@@ -157,6 +165,10 @@ class Climb:
         """Whether the estimated error of a rung is below the tolerance, and can be relied on."""
         outcome = rung.outcome
         return outcome.estimate is not None and outcome.trusted and outcome.estimate <= self.facts.goal
+
+    def judged_value(self, rung: Rung) -> float:
+        """The estimated error of a rung; infinite where there is none."""
+        return float("inf") if rung.outcome.estimate is None else rung.outcome.estimate
 
     def _next(self) -> Plan | None:
         if self.given.is_one_rung:
@@ -326,10 +338,17 @@ class _Judge:
             if self._estimator is None:
                 # As many fresh points as the rung is trained on, so that what hides between them is seen.
                 points = inside_points(self.plan, climb.problem, solution.model.parameters)
-                self._estimator = Estimator(climb.scaled, solution.model, points, climb.seed, self._in_cells())
+                self._estimator = Estimator(
+                    climb.scaled, solution.model, points, climb.seed, self._in_cells(), climb.least
+                )
             return climb.judged(solution, self._estimator(jnp.asarray(solution.theta)))
         except AnagramError as error:
             return Judgement(float("inf"), False, (str(error),))
+
+
+def _undetermined(rung: Rung) -> bool:
+    """Whether the estimate of a rung says that the problem is not one with a single solution."""
+    return any(reason.startswith(NOT_DETERMINED) for reason in rung.outcome.reasons)
 
 
 def _precision(facts: Facts, plan: Plan) -> dict[str, float]:

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from anagram.climbing.climb import BY_MONITOR, INTERRUPTED, NO_LARGER, REACHED, TIME_UP, Climb, TrainRung
+from anagram.climbing.climb import BY_MONITOR, INTERRUPTED, NO_LARGER, REACHED, TIME_UP, Climb, Given, TrainRung
 from anagram.compound.reuse import quick_jit, reuse, traced_text
 from anagram.models import ParametricModel, Pieces
 from anagram.solution import Solution
@@ -37,8 +37,16 @@ class March:
     """A march along an axis: the stretches that are done, with their solutions and the errors at their ends."""
 
     def __init__(
-        self, problem: Problem, axis: str, tol: float, seed: int, train: TrainRung, seconds: float | None
+        self,
+        problem: Problem,
+        axis: str,
+        tol: float,
+        seed: int,
+        train: TrainRung,
+        seconds: float | None,
+        given: Given | None = None,
     ) -> None:
+        self.given = given or Given()
         self.problem, self.axis, self.tol, self.seed, self.train = problem, axis, tol, seed, train
         self.seconds = seconds
         self.low, self.high = problem.domain.intervals[axis]
@@ -63,7 +71,9 @@ class March:
             if left is not None and left <= 0:
                 return TIME_UP
             problem = stretch(self.problem, self.axis, begin, end, state)
-            climb = Climb(problem, LOCAL * self.tol, self.seed, self.train, left, least=least, give_up=_shorten)
+            climb = Climb(
+                problem, LOCAL * self.tol, self.seed, self.train, left, self.given, least=least, give_up=_shorten
+            )
             why = climb.run(tell)
             self.rungs += climb.rungs
             if why in (INTERRUPTED, BY_MONITOR, TIME_UP):
@@ -78,7 +88,8 @@ class March:
             self.edges.append(end)
             # The error that came with the beginning is carried on: this stretch is measured against a corrected one.
             against = problem if corrected is None else stretch(self.problem, self.axis, begin, end, corrected)
-            found = Estimator(in_natural_sizes(against, climb.sizes), solution.model, None, self.seed)(solution.theta)
+            scaled = in_natural_sizes(against, climb.sizes)
+            found = Estimator(scaled, solution.model, None, self.seed, least=climb.least)(solution.theta)
             self.errors.append(found)
             values = climb.values[climb.best]
             least = {k: max(least.get(k, 0.0), float(np.sqrt(np.mean(np.abs(v) ** 2)))) for k, v in values.items()}

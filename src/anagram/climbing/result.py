@@ -121,7 +121,7 @@ def _march(
     tell: Tell,
     climb: Climb,
 ) -> Found | None:
-    march = March(problem, axis, tol, seed, train, seconds)
+    march = March(problem, axis, tol, seed, train, seconds, climb.given)
     reason = march.run(tell)
     rungs = [*climb.rungs, *march.rungs]
     if march.edges[-1] < march.high:

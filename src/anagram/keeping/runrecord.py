@@ -17,8 +17,9 @@ from anagram.statement.problem import Problem
 from anagram.training.configuration import model_to_json
 from anagram.version import __version__
 
-FORMAT = 2
-READABLE = (1, 2)
+FORMAT = 3
+READABLE = (1, 2, 3)
+IN_UNITS = 3  # since when coefficients are kept in units of their guesses
 RECORD = "run.json"
 
 

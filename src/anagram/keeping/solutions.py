@@ -15,6 +15,7 @@ from anagram.keeping.atomic import json_text, prepare_folder, write_atomically
 from anagram.keeping.records import checked_blocks, checked_columns, checked_summary
 from anagram.keeping.runrecord import (
     FORMAT,
+    IN_UNITS,
     RECORD,
     description,
     how_to_go_on,
@@ -87,6 +88,10 @@ def read_solution(
     if record.get("summary") is None and record.get("status") == "running":
         raise FileError(
             f"the run in '{path}' has not ended, or is at work: go on with it ({how_to_go_on(path, record)})"
+        )
+    if record["format"] < IN_UNITS and (record.get("unknowns") or {}).get("coefficients"):
+        raise FileError(
+            f"'{path}' was written by an older version, which kept coefficients in other units: solve again"
         )
     arrays = _read_arrays(path / ARRAYS, record.get("sha256"))
     theta = arrays.pop("theta", np.zeros(0))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,7 @@ LINEAR_BELOW = (
 # Directions that no condition sees move the fields by 1e-12 of what others do where the conditions determine the
 # solution, and by a percent or more where they do not.
 FREE = 1e-6
+NOT_DETERMINED = ("the conditions do not determine the solution", "no condition holds inside")
 
 
 @dataclass(frozen=True)
@@ -143,8 +144,13 @@ class Estimator:
         points: int | None = None,
         seed: int = 0,
         instead: Sequence[Batch] = ({}, {}),
+        least: Mapping[str, float] | None = None,
     ) -> None:
-        """`instead` has other points for some conditions, in both batches: those of cells that have moved."""
+        """`instead` has other points for some conditions, in both batches: those of cells that have moved.
+
+        `least` has sizes of unknowns below which errors are not relative to what they are, but to these.
+        """
+        self.least = least or {}
         if points is not None and (isinstance(points, bool) or not isinstance(points, int | np.integer) or points < 1):
             raise SettingError(f"points is the number of fresh points inside the domain, at least 1, not {points!r}")
         self.problem, self.model = problem, model
@@ -200,7 +206,8 @@ class Estimator:
         for unknown in self.model.sought.unknowns:
             part = slice(start, start + unknown.components)
             start = part.stop
-            found.append(_ratio(_rms(error[:, part]), _rms(values[:, part])))
+            size = max(_rms(values[:, part]), self.least.get(unknown.name, 0.0))
+            found.append(_ratio(_rms(error[:, part]), size))
         known = self.model.coefficients(theta) if of_coefficients else {}
         found += [_ratio(abs(of_coefficients[name]), abs(value)) for name, value in known.items()]
         return max(found)
@@ -209,9 +216,9 @@ class Estimator:
         """Whether the conditions leave the solution open; then its residual says nothing about its error."""
         inner = self.problem.domain.dimension
         if all(self.problem.region(key).dimension < inner for key in self.problem.conditions):
-            return ("no condition holds inside the domain",)
+            return (f"{NOT_DETERMINED[1]} the domain",)
         if free > FREE:
-            return ("the conditions do not determine the solution: it can be changed without any of them noticing",)
+            return (f"{NOT_DETERMINED[0]}: it can be changed without any of them noticing",)
         return ()
 
 

@@ -41,7 +41,7 @@ class AdaptivePoints(MovingPoints):
             if region.dimension == 0:
                 del self.order[key]
                 continue
-            fractions = [part.measure / region.measure for part in region.parts]
+            fractions = region.fractions
             shares = [rule.share(f) if len(fractions) > 1 else rule for f in fractions]
             self.meshes[key] = [s.mesh(region.dimension) for s in shares if isinstance(s, Cells)]
 
@@ -133,7 +133,7 @@ def _draw(region: Region, meshes: list[Mesh], order: int) -> Cloud:
     """The points of the meshes of all parts of a region."""
     rng = np.random.default_rng(0)
     clouds = [p.scatter(Fixed(m.points(order)), rng) for p, m in zip(region.parts, meshes, strict=True)]
-    fractions = [part.measure / region.measure for part in region.parts]
+    fractions = region.fractions
     normals = [c.normal for c in clouds if c.normal is not None]
     return Cloud(
         np.concatenate([c.x for c in clouds]),

@@ -98,7 +98,7 @@ class RedrawnPoints(MovingPoints):
 
 def draw_repeatedly(region: Region, rule: Any, rng: np.random.Generator, times: int) -> Cloud:
     """So many clouds of a region by a random rule, along a leading axis: each like one that `Region.draw` gives."""
-    fractions = [part.measure / region.measure for part in region.parts]
+    fractions = region.fractions
     shares = [rule.share(f) if len(fractions) > 1 else rule for f in fractions]
     clouds = [p.scatter(Repeated(s, times), rng) for p, s in zip(region.parts, shares, strict=True)]
 

@@ -162,6 +162,11 @@ class Face(Region):
     def has_normal(self) -> bool:
         return True
 
+    @property
+    def share(self) -> float:
+        # Lengths of axes in different units cannot be compared: all faces of a box count the same, as on a cube.
+        return 1.0
+
     def lies_in(self, box: Box) -> bool:
         return self.box.intervals == box.intervals
 

@@ -63,6 +63,17 @@ class Region(abc.ABC):
         """The pieces this region is made of."""
         return (self,)
 
+    @property
+    def share(self) -> float:
+        """How much it counts beside other parts of a region: its measure, in units in which parts can be compared."""
+        return self.measure
+
+    @property
+    def fractions(self) -> list[float]:
+        """How much each of its parts counts; they sum to one."""
+        whole = sum(part.share for part in self.parts)
+        return [part.share / whole for part in self.parts]
+
     def distance(self, x: np.ndarray) -> np.ndarray:
         """How far points lie from a face; other regions do not need it."""
         return np.zeros(len(x))
@@ -111,7 +122,7 @@ class Union(Region):
         return normals[np.argmin(distances, axis=0), np.arange(len(x))]
 
     def scatter(self, rule: PointRule, rng: np.random.Generator) -> Cloud:
-        fractions = [p.measure / self.measure for p in self._parts]
+        fractions = self.fractions
         clouds = [p.scatter(rule.share(f), rng) for p, f in zip(self._parts, fractions, strict=True)]
         # Weights of a rule integrate over one part; those of chosen points are meant as they are.
         factors = [1.0 if rule.weights_are_final else f for f in fractions]
