@@ -16,6 +16,7 @@ from anagram.climbing.climb import (
     REACHED,
     ROUNDED,
     TIME_UP,
+    UNDETERMINED,
     Climb,
     Given,
     Judgement,
@@ -190,6 +191,7 @@ def missing(solution: Solution, judgement: Judgement, reason: str) -> str:
     place = describe_point(problem.domain.axes, x[int(np.argmax(residual))])
     doubt = "" if judgement.trusted else f"; the estimate is not to be relied on ({'; '.join(judgement.reasons)})"
     helps = {
+        UNDETERMINED: "state the condition that is missing, such as a value at a point",
         TIME_UP: "more time may help: a larger seconds=",
         INTERRUPTED: "it was interrupted, and can go on: resume",
         BY_MONITOR: "it was stopped, and can go on: resume",

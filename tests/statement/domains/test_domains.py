@@ -64,6 +64,14 @@ def test_faces_know_their_outward_normal_and_share_of_the_measure():
     assert on_long_sides.sum() == 600
 
 
+def test_faces_across_axes_in_different_units_count_alike():
+    box = ag.Box(x=(0, 1e9), y=(0, 3))
+    cloud = box.boundary().draw(ag.Uniform(800), rng())
+    across = np.abs(cloud.normal[:, 0]) == 1
+    assert_close(cloud.weight[across].sum(), 0.5)
+    assert across.sum() == 400
+
+
 def test_chosen_points_stay_where_they_were_chosen():
     square = ag.Box(x=(0, 1), y=(0, 1))
     rule = ag.Chosen(x=[0.5, 0.3, 0.2], y=[0, 1, 0.5], weights=[1, 2, 5])

@@ -17,6 +17,9 @@ from anagram.statement.expressions import Leaf
 from anagram.statement.fields import Field, Frame, coordinate
 
 
+OTHER_UNITS = 1e3  # axes whose lengths differ by more than this factor are taken to be in different units
+
+
 class Box(Region):
     """A product of named intervals: ``Box(t=(0, 1), x=(-1, 1))``."""
 
@@ -164,8 +167,9 @@ class Face(Region):
 
     @property
     def share(self) -> float:
-        # Lengths of axes in different units cannot be compared: all faces of a box count the same, as on a cube.
-        return 1.0
+        # Lengths in different units cannot be compared: then all faces of a box count the same, as on a cube.
+        lengths = self.box.lengths
+        return 1.0 if lengths.max() > OTHER_UNITS * lengths.min() else self.measure
 
     def lies_in(self, box: Box) -> bool:
         return self.box.intervals == box.intervals
