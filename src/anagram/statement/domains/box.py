@@ -16,7 +16,6 @@ from anagram.statement.evaluation import FunctionSource
 from anagram.statement.expressions import Leaf
 from anagram.statement.fields import Field, Frame, coordinate
 
-
 OTHER_UNITS = 1e3  # axes whose lengths differ by more than this factor are taken to be in different units
 
 
