@@ -357,15 +357,9 @@ def drawable(record: Mapping[str, Any]) -> float:
 
 
 # -- the program --------------------------------------------------------------------------------------------
-def numbers(text: str) -> list[int]:
-    """`0:10` or `0,3,5`."""
-    if ":" in text:
-        first, last = text.split(":")
-        return list(range(int(first), int(last)))
-    return [int(part) for part in text.split(",")]
-
-
 def main() -> None:
+    from accuracy import numbers
+
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("problems", nargs="*", help="all of them if none is named")
     parser.add_argument("--tol", type=float, nargs="+", default=[1e-3, 1e-6, 1e-9])

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from anagram.climbing import Given, TrainedRungs, find
+from anagram.climbing import TrainedRungs
 from anagram.climbing.climb import INTERRUPTED
 from anagram.climbing.trained import NOT_DONE
 from anagram.errors import FileError
@@ -20,7 +20,7 @@ from anagram.keeping.runrecord import read_record, versions
 from anagram.keeping.snapshot import START
 from anagram.showing.report.rungs import shown_rungs
 from anagram.solution import Solution, load
-from anagram.solving import TOLERANCE, begin, problem_of_record, read_configuration
+from anagram.solving import begin, climbed, problem_of_record, read_configuration
 from anagram.statement.problem import Problem
 from anagram.training.budget import Budget
 from anagram.training.case import Case, case_of
@@ -125,21 +125,10 @@ class _Limited:
 
 def _as_far(problem: Problem, configuration: Configuration, before: Solution, *, progress: bool) -> Solution:
     """A climb that was stopped by the clock or by hand, with as many rungs and as many steps in each of them."""
-    budget, setting = configuration.budget, configuration.setting
-    given = Given(setting.model, setting.points, setting.method, setting.options, setting.steps)
+    steps = [rung.steps for rung in shown_rungs(before.summary)]
     with contextlib.ExitStack() as stack:
         stack.enter_context(Interrupts())
-        rungs, tell = TrainedRungs(configuration), (lambda _: None)
-        if progress:
-            from anagram.showing.report.progress import Progress
-
-            shown = stack.enter_context(Progress(problem, budget))
-            rungs, tell = TrainedRungs(configuration, [shown], None, shown.begins), shown.rung
-        train = _Limited(rungs, [rung.steps for rung in shown_rungs(before.summary)])
-        tol = TOLERANCE if budget.tol is None else budget.tol
-        found = find(problem, tol, configuration.seed, train, None, given, tell)
-    again = found.finished(problem)
-    again.configuration = configuration.as_json()
+        again = climbed(stack, problem, configuration, progress=progress, limited=lambda rungs: _Limited(rungs, steps))
     again.summary["stopped_because"] = before.stopped_because
     return again
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from anagram import catalogue
-from anagram.climbing import Given, TrainedRungs, find
-from anagram.climbing.climb import STEPS
+from anagram.climbing import TrainedRungs, find
+from anagram.climbing.climb import STEPS, TrainRung
 from anagram.compound.batch import Points, checked_seed
 from anagram.errors import AnagramError, FileError, RunWarning, SettingError
 from anagram.keeping import checkpoint
 from anagram.keeping.runfolder import EVERY, RunFolder
 from anagram.keeping.runrecord import how_to_go_on, read_record, versions
-from anagram.keeping.snapshot import START, Snapshot, check_fingerprint, fingerprint, restore
+from anagram.keeping.snapshot import START, Snapshot, fingerprint, refuse_another, restore
 from anagram.keeping.solutions import save
 from anagram.methods import Method
 from anagram.solution import Solution
@@ -121,20 +121,14 @@ def begin(
     progress: bool = True,
 ) -> Solution:
     """A run of a configuration from its beginning."""
-    if configuration.climbs:
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(Interrupts())
-            kept = None
-            if folder is not None:
-                kept = RunFolder(folder, checkpoint_every, source=case.source, overwrite=overwrite)
-                stack.enter_context(kept)
-            return _climb(stack, case.problem, configuration, kept, monitors, progress=progress)
     with contextlib.ExitStack() as stack:
         stack.enter_context(Interrupts())  # compilation takes its time, and cannot be interrupted
         kept = None
         if folder is not None:
             kept = RunFolder(folder, checkpoint_every, source=case.source, overwrite=overwrite)
             stack.enter_context(kept)
+        if configuration.climbs:
+            return climbed(stack, case.problem, configuration, kept, monitors, progress=progress)
         trainer = _trainer(case.problem, configuration, start)
         if kept is not None:
             kept.begin(trainer, configuration)
@@ -185,16 +179,14 @@ def resume(
         configuration = replace(configuration, setting=replace(configuration.setting, steps=steps))
     case = case_of(problem or problem_of_record(path, record))
     warn_of_other_versions(record, f"the run in '{path}' goes on")
-    if configuration.climbs:
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(Interrupts())
-            kept = stack.enter_context(RunFolder(path, checkpoint_every, source=case.source, go_on=True))
-            told = {**record["configuration"], "budget": budget.as_json(), "steps": configuration.setting.steps}
-            kept.takes_up(record, told)
-            return _climb(stack, case.problem, configuration, kept, monitors, progress=progress, goes_on=told)
     with contextlib.ExitStack() as stack:
         stack.enter_context(Interrupts())
         kept = stack.enter_context(RunFolder(path, checkpoint_every, source=case.source, go_on=True))
+        known = {**record["configuration"], "budget": budget.as_json()}
+        if configuration.climbs:
+            told = {**known, "steps": configuration.setting.steps}
+            kept.takes_up({**record, "configuration": told})
+            return climbed(stack, case.problem, configuration, kept, monitors, progress=progress, goes_on=told)
         snapshot = _last_snapshot(path)
         start = None if snapshot is None else snapshot.arrays.get(START)
         if snapshot is None and record["configuration"].get("continued"):
@@ -204,12 +196,9 @@ def resume(
             )
         run = _compiled(stack, _trainer(case.problem, configuration, start), configuration, monitors, progress=progress)
         now = fingerprint(run.trainer)
-        different = check_fingerprint(now, record["configuration"].get("fingerprint"))
-        if different:
-            raise FileError(f"the run in '{path}' cannot go on with this problem: {different}")
+        refuse_another(path, now, record["configuration"].get("fingerprint"))
         if snapshot is not None:
             restore(run.trainer, snapshot)
-        known = {**record["configuration"], "budget": budget.as_json()}
         kept.go_on(run.trainer, {**record, "configuration": known if snapshot else {**known, "fingerprint": now}})
         return run.finish(kept)
 
@@ -303,17 +292,21 @@ def _compiled(
     return _Run(trainer, configuration, monitors)
 
 
-def _climb(
+def climbed(
     stack: contextlib.ExitStack,
     problem: Problem,
     configuration: Configuration,
-    kept: RunFolder | None,
-    monitors: Sequence[Monitor],
+    kept: RunFolder | None = None,
+    monitors: Sequence[Monitor] = (),
     *,
     progress: bool,
     goes_on: Mapping[str, Any] | None = None,
+    limited: Callable[[TrainedRungs], TrainRung] = lambda rungs: rungs,
 ) -> Solution:
-    """A climb to a tolerance, from its beginning or from the rungs and the checkpoint in its folder."""
+    """A climb to a tolerance, from its beginning or from the rungs and the checkpoint in its folder.
+
+    `limited` may put something between the climb and what trains its rungs.
+    """
     monitors = [monitors] if callable(monitors) else list(monitors)
     announce, told = (lambda _: None), (lambda _: None)
     if progress:
@@ -331,10 +324,9 @@ def _climb(
         rungs.note(rung)
         told(rung)
 
-    setting, budget = configuration.setting, configuration.budget
-    given = Given(setting.model, setting.points, setting.method, setting.options, setting.steps)
+    budget = configuration.budget
     tol = TOLERANCE if budget.tol is None else budget.tol
-    found = find(problem, tol, configuration.seed, rungs, budget.seconds, given, tell)
+    found = find(problem, tol, configuration.seed, limited(rungs), budget.seconds, configuration.setting, tell)
     solution = found.finished(problem)
     solution.configuration = configuration.as_json()
     if kept is not None and rungs.last is not None:

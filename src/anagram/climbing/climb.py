@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import jax.numpy as jnp
@@ -22,12 +22,12 @@ from anagram.solution import Solution
 from anagram.statement.domains import Kronecker, PointSet
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import Sizes, in_natural_sizes, natural_sizes
-from anagram.tangent.estimate import LINEAR_BELOW, NOT_DETERMINED, ErrorEstimate, Estimator
+from anagram.tangent.estimate import NOT_DETERMINED, ErrorEstimate, Estimator, too_far_to_linearise
 from anagram.training.adaptive import AdaptivePoints
 from anagram.training.budget import Budget
 from anagram.training.configuration import model_to_json
 from anagram.training.defaults import complete
-from anagram.training.goal import NEAR, Goal
+from anagram.training.goal import FIRST, NEAR, Goal
 from anagram.training.ladder import RACE, Facts, best, next_plan
 from anagram.training.rungs import Outcome, Plan, Rung, inside_points, rung_from_json, rung_points
 from anagram.training.setting import Setting
@@ -41,7 +41,7 @@ ZERO = 1e-8  # of its natural size: an unknown that is smaller is taken to be ze
 SAFETY = 2.0  # times what the comparison of two rungs says
 FELL = 4.0  # times as large as the loss here must be that of a rung that is compared with
 MOST_PARAMETERS = 1100
-SOON, LATER = 80, 120  # steps of small and of larger networks before their floor is looked for
+LATER = 120  # steps of larger networks before their floor is looked for
 WORTH = 0.3  # of its predicted time must be left for a rung to begin
 WHOLE = 200  # steps that a rung takes, about, when its time is predicted
 
@@ -66,20 +66,9 @@ class TrainRung(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Given:
-    """What the user fixed: a setting with a model, or points; what is None is chosen."""
-
-    model: Any = None
-    points: Any = None
-    method: Any = "auto"
-    options: Mapping[str, Any] = field(default_factory=dict)
-    steps: int | None = None
-
-    @property
-    def is_one_rung(self) -> bool:
-        """Whether there is nothing left to choose."""
-        return self.model is not None or self.method != "auto"
+def is_one_rung(given: Setting) -> bool:
+    """Whether a setting leaves nothing to choose: it has a model, or a method of its own."""
+    return given.model is not None or given.method != "auto"
 
 
 @dataclass(frozen=True)
@@ -106,14 +95,14 @@ class Climb:
         seed: int,
         train: TrainRung,
         seconds: float | None = None,
-        given: Given | None = None,
+        given: Setting | None = None,
         most_parameters: int = MOST_PARAMETERS,
         least: Mapping[str, float] | None = None,
         give_up: Callable[[Sequence[Rung], Plan], bool] = lambda *_: False,
     ) -> None:
         self.give_up = give_up
         self.problem, self.tol, self.seed, self.train, self.seconds = problem, tol, seed, train, seconds
-        self.given = given or Given()
+        self.given = given or Setting()
         self.sizes: Sizes = natural_sizes(problem)
         sizes = iter(self.sizes.size)
         # The error of an unknown that is zero is not relative to it.
@@ -135,7 +124,7 @@ class Climb:
         while True:
             plan = self._next()
             if plan is None:
-                return NO_LARGER if not self.given.is_one_rung else self.solutions[-1].stopped_because
+                return NO_LARGER if not is_one_rung(self.given) else self.solutions[-1].stopped_because
             left = None if self.seconds is None else self.seconds - self.spent
             if left is not None and self.rungs and left <= max(0.0, WORTH * self._predicted(plan)):
                 return TIME_UP
@@ -144,7 +133,7 @@ class Climb:
             rung = self._climb(plan, left)
             tell(rung)
             if self.reached(rung):
-                return REACHED if self.judged_value(rung) <= self.tol else ROUNDED
+                return REACHED if (rung.outcome.estimate or 0.0) <= self.tol else ROUNDED
             if _undetermined(rung):
                 return UNDETERMINED
             if rung.outcome.stopped_because in (INTERRUPTED, BY_MONITOR):
@@ -166,12 +155,8 @@ class Climb:
         outcome = rung.outcome
         return outcome.estimate is not None and outcome.trusted and outcome.estimate <= self.facts.goal
 
-    def judged_value(self, rung: Rung) -> float:
-        """The estimated error of a rung; infinite where there is none."""
-        return float("inf") if rung.outcome.estimate is None else rung.outcome.estimate
-
     def _next(self) -> Plan | None:
-        if self.given.is_one_rung:
+        if is_one_rung(self.given):
             return None if self.rungs else Plan(0)
         return next_plan(self.facts, self.rungs)
 
@@ -194,8 +179,8 @@ class Climb:
     def setting(self, plan: Plan) -> Setting:
         """The setting of a rung."""
         model, given = self._model(plan), self.given
-        if given.is_one_rung:
-            return complete(Setting(model, given.method, given.options, given.points, given.steps), self.problem)
+        if is_one_rung(given):
+            return complete(replace(given, model=model), self.problem)
         parameters = count_parameters(model, self.problem.sought) or 0
         points = rung_points(plan, self.problem, parameters) if given.points is None else given.points
         options = {"ratio": plan.ratio, "sketch": 0, "restarts": 0, **_precision(self.facts, plan), **given.options}
@@ -224,18 +209,19 @@ class Climb:
 
     def _first_look(self, plan: Plan) -> int | None:
         """After how many steps the floor of a rung is looked for; never where there is no other rung."""
-        if self.given.is_one_rung:
+        if is_one_rung(self.given):
             return None
-        return SOON if plan.level <= RACE else LATER
+        return FIRST if plan.level <= RACE else LATER
 
     def _prepare(self, plan: Plan, run: Trainer) -> None:
         """It looks as if this rung would not do: compile the next one while it is trained."""
-        if self.given.is_one_rung:
+        if is_one_rung(self.given):
             return
         record = run.record
         seen = Outcome(0, 0, 0, 0.0, 0.0, record["loss"], record["validation_loss"], None)
-        likely = next_plan(self.facts, [*self.rungs, Rung(plan, seen)])
-        if likely is not None and not self.give_up([*self.rungs, Rung(plan, seen)], likely):
+        rungs = [*self.rungs, Rung(plan, seen)]
+        likely = next_plan(self.facts, rungs)
+        if likely is not None and not self.give_up(rungs, likely):
             self.train.prepare(self.scaled, self.setting(likely))
 
     def _outcome(self, solution: Solution, judgement: Judgement | None, started: float) -> Outcome:
@@ -279,10 +265,10 @@ class Climb:
             return Judgement(found.worst, False, found.reasons, found)
         near = min(others, key=lambda k: self.rungs[k].outcome.validation_loss)
         here, there = self.fields(solution), self.values[near]
-        apart = max(_rms(here[k] - there[k]) / max(_rms(here[k]), self.least.get(k, 0.0), 1e-300) for k in here)
+        apart = max(rms(here[k] - there[k]) / max(rms(here[k]), self.least.get(k, 0.0), 1e-300) for k in here)
         compared = SAFETY * apart * float(np.sqrt(2 * loss)) / self.rungs[near].outcome.residual
         value = max(found.worst, compared)
-        trusted = self.problem.is_linear or value <= LINEAR_BELOW
+        trusted = not too_far_to_linearise(value, linear=self.problem.is_linear)
         return Judgement(value, trusted, () if trusted else found.reasons, found)
 
     def estimate(self, place: int) -> Judgement:
@@ -306,12 +292,13 @@ class _Judge:
         self.climb, self.plan = climb, plan
         self.run: Trainer | None = None
         self._estimator: Estimator | None = None
+        self._last: tuple[np.ndarray, Judgement] | None = None
 
     def watch(self, run: Trainer) -> None:
         """Remember the run that is judged; cells that have moved since are other points."""
         self.run = run
         if self.plan.cells:
-            self._estimator = None
+            self._estimator = self._last = None
 
     def met(self, run: Trainer) -> bool:
         """Whether the estimated error of a run is small enough now."""
@@ -333,6 +320,12 @@ class _Judge:
         return one, two
 
     def _judged(self, solution: Solution) -> Judgement:
+        """A run ends with the parameters that were found good enough: these are not judged again."""
+        if self._last is None or not np.array_equal(self._last[0], solution.theta):
+            self._last = (solution.theta, self._judged_now(solution))
+        return self._last[1]
+
+    def _judged_now(self, solution: Solution) -> Judgement:
         climb = self.climb
         try:
             if self._estimator is None:
@@ -358,5 +351,6 @@ def _precision(facts: Facts, plan: Plan) -> dict[str, float]:
     return {} if facts.linear else {"squared_until": 1e-17}
 
 
-def _rms(values: np.ndarray) -> float:
+def rms(values: np.ndarray) -> float:
+    """Root mean square."""
     return float(np.sqrt(np.mean(np.abs(values) ** 2)))

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from anagram.climbing.climb import BY_MONITOR, INTERRUPTED, NO_LARGER, REACHED, TIME_UP, Climb, Given, TrainRung
+from anagram.climbing.climb import BY_MONITOR, INTERRUPTED, NO_LARGER, REACHED, TIME_UP, Climb, TrainRung, rms
 from anagram.compound.reuse import quick_jit, reuse, traced_text
 from anagram.models import ParametricModel, Pieces
 from anagram.solution import Solution
@@ -20,6 +20,7 @@ from anagram.statement.stretches import State, orders, stretch
 from anagram.tangent.estimate import ErrorEstimate, Estimator
 from anagram.training.ladder import LOST, RACE, best
 from anagram.training.rungs import Plan, Rung
+from anagram.training.setting import Setting
 
 FIRST = 0.25  # of the whole is tried first
 SHORTEST = 1 / 4096
@@ -44,9 +45,9 @@ class March:
         seed: int,
         train: TrainRung,
         seconds: float | None,
-        given: Given | None = None,
+        given: Setting | None = None,
     ) -> None:
-        self.given = given or Given()
+        self.given = given or Setting()
         self.problem, self.axis, self.tol, self.seed, self.train = problem, axis, tol, seed, train
         self.seconds = seconds
         self.low, self.high = problem.domain.intervals[axis]
@@ -92,7 +93,7 @@ class March:
             found = Estimator(scaled, solution.model, None, self.seed, least=climb.least)(solution.theta)
             self.errors.append(found)
             values = climb.values[climb.best]
-            least = {k: max(least.get(k, 0.0), float(np.sqrt(np.mean(np.abs(v) ** 2)))) for k, v in values.items()}
+            least = {k: max(least.get(k, 0.0), rms(v)) for k, v in values.items()}
             state, change = self._state(solution, end, found.direction)
             corrected = {k: tuple(v - e for v, e in zip(state[k], change[k], strict=True)) for k in state}
             if len(climb.rungs) == 1:

@@ -18,9 +18,9 @@ from anagram.climbing.climb import (
     TIME_UP,
     UNDETERMINED,
     Climb,
-    Given,
     Judgement,
     TrainRung,
+    is_one_rung,
 )
 from anagram.climbing.march import March
 from anagram.compound import Compound
@@ -31,9 +31,11 @@ from anagram.statement.condition import describe_point
 from anagram.statement.domains import Kronecker
 from anagram.statement.problem import Problem
 from anagram.statement.stretches import evolution_axis
+from anagram.tangent.estimate import too_far_to_linearise
 from anagram.training.history import History
 from anagram.training.ladder import LOST, RACE, best
 from anagram.training.rungs import Plan, Rung
+from anagram.training.setting import Setting
 
 LOOKED_AT = 2048  # points at which the largest residual is looked for
 TINY = 1e-12  # a relative error that is rounding, about
@@ -89,10 +91,10 @@ class Found:
 
 
 def find(
-    problem: Problem, tol: float, seed: int, train: TrainRung, seconds: float | None, given: Given, tell: Tell
+    problem: Problem, tol: float, seed: int, train: TrainRung, seconds: float | None, given: Setting, tell: Tell
 ) -> Found:
     """Climb; where a network does not get hold of an evolution, march."""
-    axis = None if given.is_one_rung or given.points is not None else evolution_axis(problem)
+    axis = None if is_one_rung(given) or given.points is not None else evolution_axis(problem)
 
     def give_up(rungs: Sequence[Rung], _: Plan) -> bool:
         raced = any(r.plan.level >= RACE for r in rungs)
@@ -102,9 +104,7 @@ def find(
     reason = climb.run(tell)
     if axis is not None and reason in (GAVE_UP, NO_LARGER):
         left = None if seconds is None else max(0.0, seconds - climb.spent)
-        marched = _march(problem, axis, tol, seed, train, left, tell, climb)
-        if marched is not None:
-            return marched
+        return _marched(March(problem, axis, tol, seed, train, left, given), climb, tell)
     place = climb.best
     judgement = climb.estimate(place)
     if reason == NO_LARGER and judgement.value <= TINY:
@@ -112,24 +112,14 @@ def find(
     return Found(climb.solutions[place], judgement, climb.rungs, reason, tol)
 
 
-def _march(
-    problem: Problem,
-    axis: str,
-    tol: float,
-    seed: int,
-    train: TrainRung,
-    seconds: float | None,
-    tell: Tell,
-    climb: Climb,
-) -> Found | None:
-    march = March(problem, axis, tol, seed, train, seconds, climb.given)
+def _marched(march: March, climb: Climb, tell: Tell) -> Found:
+    """What a march comes to, after a climb that did not get hold of the whole."""
+    problem, tol = march.problem, march.tol
     reason = march.run(tell)
     rungs = [*climb.rungs, *march.rungs]
     if march.edges[-1] < march.high:
         # It did not come to the end: what one network found of the whole is all there is.
-        place = climb.best
-        why = {REACHED: NO_LARGER}.get(reason, reason)
-        return Found(climb.solutions[place], climb.estimate(place), rungs, why, tol)
+        return Found(climb.solutions[climb.best], climb.estimate(climb.best), rungs, reason, tol)
     model, theta = march.joined()
     history = _joined([s.history for s in march.solutions])
     last = march.solutions[-1].summary
@@ -145,9 +135,9 @@ def _march(
         "stretches": list(march.edges),
     }
     solution = Solution(problem, model, theta, history, summary)
-    _measure(solution, climb.scaled, seed)
+    _measure(solution, climb.scaled, march.seed)
     worst = max(march.errors, key=lambda e: e.worst)
-    trusted = problem.is_linear or march.worst <= 0.03
+    trusted = not too_far_to_linearise(march.worst, linear=problem.is_linear)
     judgement = Judgement(march.worst, trusted, () if trusted else worst.reasons, worst)
     return Found(solution, judgement, rungs, REACHED if march.worst <= tol else NO_LARGER, tol)
 

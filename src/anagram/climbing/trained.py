@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from anagram.errors import FileError
+from anagram.climbing.climb import BY_MONITOR, INTERRUPTED, TIME_UP
 from anagram.keeping.runfolder import RUNGS, RunFolder
-from anagram.keeping.snapshot import Snapshot, check_fingerprint, fingerprint, restore
+from anagram.keeping.runrecord import RECORD
+from anagram.keeping.snapshot import Snapshot, fingerprint, refuse_another, restore
 from anagram.keeping.solutions import read_solution, save
 from anagram.solution import Solution
 from anagram.statement.problem import Problem
@@ -22,7 +23,7 @@ from anagram.training.setting import Setting
 from anagram.training.trainer import Monitor, Trainer
 from anagram.training.watch import SpectrumWatch
 
-NOT_DONE = ("interrupted", "stopped by a monitor", "time used up")  # rungs that ended so go on when the run does
+NOT_DONE = (INTERRUPTED, BY_MONITOR, TIME_UP)  # rungs that ended so go on when the run does
 
 
 class TrainedRungs:
@@ -49,18 +50,13 @@ class TrainedRungs:
         self._solution: Solution | None = None
         self._snapshot: tuple[int, Snapshot, Any] | None = None
         self._aside: threading.Thread | None = None
+        self.known = 0  # rungs that are there already
+        while kept is not None and (self._folder(self.known) / RECORD).exists():
+            self.known += 1
 
     def go_on_from(self, rung: int, snapshot: Snapshot, told: Any) -> None:
         """A checkpoint of the rung that was under way, and the fingerprint that the record has of it."""
         self._snapshot = (rung, snapshot, told)
-
-    @property
-    def known(self) -> int:
-        """How many rungs are kept."""
-        number = 0
-        while self.kept is not None and (self._folder(number) / "run.json").exists():
-            number += 1
-        return number
 
     def __call__(
         self, problem: Problem, setting: Setting, budget: Budget, goal: Callable[[Trainer], str | None] | None
@@ -115,9 +111,7 @@ class TrainedRungs:
 
     def _restore(self, trainer: Trainer, snapshot: Snapshot, told: Any) -> None:
         assert self.kept is not None
-        different = check_fingerprint(fingerprint(trainer), told)
-        if different:
-            raise FileError(f"the run in '{self.kept.path}' cannot go on with this problem: {different}")
+        refuse_another(self.kept.path, fingerprint(trainer), told)
         restore(trainer, snapshot)
         self.kept.continues(trainer)
 

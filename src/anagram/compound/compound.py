@@ -64,7 +64,7 @@ class Compound(ResidualMap):
         floats: Any = functools.partial(jax.ShapeDtypeStruct, dtype=float)
         digest = hashlib.sha256(f"{type(self.model.module).__qualname__} {self.chunk_bytes}".encode())
         for key in problem.conditions:
-            region, rows = problem.region(key), len(problem.components[key]) + sum(problem.components[key])
+            region, rows = problem.region(key), problem.rows(key)
             point = ConditionBatch(
                 floats((dimension,)),
                 floats((dimension,)) if region.has_normal else None,

@@ -114,22 +114,19 @@ class RunFolder:
 
     def go_on(self, run: Kept, record: dict[str, Any]) -> None:
         """A run that was stopped: its metrics may be ahead of its checkpoint."""
-        self._record, self.configuration = record, record["configuration"]
-        with self.guarded("the metrics"):
-            # What is in the folder is behind what it goes on to, until it ends.
-            write_record(self.path, {**record, "status": "running"})
-            write_metrics(self.path, run.history)
+        self.takes_up(record)
+        self.continues(run)
 
     def continues(self, run: Kept) -> None:
-        """A rung that was stopped: as `go_on`, with the record it has."""
+        """Write the metrics that belong to the step a run goes on from."""
         with self.guarded("the metrics"):
             write_metrics(self.path, run.history)
 
-    def takes_up(self, record: dict[str, Any], configuration: dict[str, Any]) -> None:
-        """A run of rungs that was stopped goes on."""
-        self._record, self.configuration = {**record, "configuration": configuration}, configuration
+    def takes_up(self, record: dict[str, Any]) -> None:
+        """A run goes on: what is in the folder is behind it until it ends."""
+        self._record, self.configuration = record, record["configuration"]
         with self.guarded("the record"):
-            write_record(self.path, {**self._record, "status": "running"})
+            write_record(self.path, {**record, "status": "running"})
 
     def __call__(self, record: dict[str, Any], run: Kept) -> None:
         """As a monitor, after every block: a line of metrics, and a checkpoint if it is time for one."""

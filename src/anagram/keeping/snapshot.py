@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import jax
@@ -147,6 +148,13 @@ def check_fingerprint(now: dict[str, Any], then: Any) -> str | None:
     if not np.isclose(now["loss"], then["loss"], rtol=_SAME_LOSS, atol=0):
         return f"the first loss is {now['loss']:.6g} and was {then['loss']:.6g} at its start"
     return None
+
+
+def refuse_another(path: Path, now: dict[str, Any], then: Any) -> None:
+    """A run goes on with the problem it was begun with, or not at all."""
+    different = check_fingerprint(now, then)
+    if different:
+        raise FileError(f"the run in '{path}' cannot go on with this problem: {different}")
 
 
 def _named_leaves(name: str, tree: Any) -> dict[str, np.ndarray]:

@@ -165,10 +165,13 @@ class Problem:
             return float(given)
         return BEGINNING_WEIGHT if self._begins_at(condition) and not self.is_linear else 1.0
 
+    def rows(self, condition: str) -> int:
+        """How many real components a condition has at a point."""
+        return len(self.components[condition]) + sum(self.components[condition])
+
     def row_sizes(self, condition: str) -> np.ndarray:
         """What the rows of a condition are divided by, one number for each real component; ones unless given."""
-        count = len(self.components[condition]) + sum(self.components[condition])
-        return np.asarray(self._row_sizes.get(condition, np.ones(count)), dtype=float)
+        return np.asarray(self._row_sizes.get(condition, np.ones(self.rows(condition))), dtype=float)
 
     def _begins_at(self, condition: str) -> bool:
         """Whether a condition holds on one face, and none on the face opposite to it."""

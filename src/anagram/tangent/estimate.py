@@ -295,9 +295,14 @@ def _ratio(error: float, size: float) -> float:
     return error / size if size > 0 else (0.0 if error == 0 else np.inf)
 
 
+def too_far_to_linearise(relative: float, *, linear: bool) -> bool:
+    """Whether a relative error is too large to be told from an equation that was linearised."""
+    return not linear and relative > LINEAR_BELOW
+
+
 def _reasons(disagreement: float, unseen: float, relative: float, linear: bool) -> tuple[str, ...]:
     reasons = []
-    if not linear and relative > LINEAR_BELOW:
+    if too_far_to_linearise(relative, linear=linear):
         reasons.append(f"the equation is not linear, and {100 * relative:.0f} % is too much to linearise it")
     if disagreement > DISAGREE:
         reasons.append(f"two batches of points lead to errors that differ by {100 * disagreement:.0f} %")

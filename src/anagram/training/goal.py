@@ -15,7 +15,7 @@ LEAST = 0.5  # of the loss may be left after these, or the floor is in sight
 NEAR = 30.0  # an estimate is made when the residual is below so many times the tolerance
 DOUBT_AFTER = 56  # steps, when the residual is far above the tolerance still
 STRIDE = 0.5  # and again when it has fallen by this factor
-GONE_BY = 4.0  # as a last share of the steps taken so far: how long a run is watched
+QUARTER = 4  # the loss is compared with what it was before the last quarter of the steps
 
 
 class Goal:
@@ -66,7 +66,7 @@ class Goal:
 def floor_in_sight(run: Any, first: int = FIRST) -> bool:
     """Whether the loss has fallen by little over the last quarter of the steps."""
     losses, moved = run.history.steps["loss"], run.history.moved_at
-    window = max(WINDOW, int(len(losses) / GONE_BY))
+    window = max(WINDOW, len(losses) // QUARTER)
     if len(losses) - moved < max(first, window + 1):
         return False
     return bool(losses[-1] > LEAST * losses[-1 - window])

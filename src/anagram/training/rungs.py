@@ -129,7 +129,7 @@ def rung_points(plan: Plan, problem: Problem, parameters: int) -> dict[str, Poin
 
 def inside_points(plan: Plan, problem: Problem, parameters: int) -> int:
     """How many points a rung has inside the domain."""
-    rows = sum(len(problem.components[key]) + sum(problem.components[key]) for key in _inner(problem))
+    rows = sum(problem.rows(key) for key in _inner(problem))
     return max(FEWEST, round(plan.density * parameters / max(1, rows)))
 
 

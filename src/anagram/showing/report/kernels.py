@@ -40,16 +40,12 @@ def kernel_values(space: TangentSpace, kind: str, x: np.ndarray, centres: np.nda
     if kind not in KINDS:
         raise SettingError(f"there is no kernel '{kind}'; choose from {', '.join(KINDS)}")
     condition = inner_condition(space.problem)
-    components = _components(space.problem, condition)
+    components = space.problem.rows(condition)
     if kind == "green":
         unknowns = sum(u.components for u in space.problem.unknowns)
         return space.green(x, condition, centres)[::unknowns, ::components]
     function = space.ntk if kind == "ntk" else space.nntk
     return function(condition, x, condition, centres)[::components, ::components]
-
-
-def _components(problem: Problem, condition: str) -> int:
-    return len(problem.components[condition]) + sum(problem.components[condition])
 
 
 def inner_condition(problem: Problem) -> str:
@@ -66,7 +62,7 @@ def what_is_shown(problem: Problem, kind: str) -> str:
     parts = []
     if kind == "green" and sum(u.components for u in problem.unknowns) > 1:
         parts.append(f"of {problem.unknowns[0].name}")
-    if _components(problem, condition) > 1:
+    if problem.rows(condition) > 1:
         parts.append(f"first component of {condition}")
     return f" ({', '.join(parts)})" if parts else ""
 
