@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from anagram.errors import ProblemError
-from anagram.statement.arguments import bind_axes, broadcast_columns
-from anagram.statement.domains.region import Cloud, PointSet, Region, Union
+from anagram.statement.domains.domain import Domain
+from anagram.statement.domains.region import Cloud, Region, Union
 from anagram.statement.domains.rules import PointRule
-from anagram.statement.evaluation import FunctionSource
-from anagram.statement.expressions import Leaf
-from anagram.statement.fields import Field, Frame, coordinate
 
 OTHER_UNITS = 1e3  # axes whose lengths differ by more than this factor are taken to be in different units
 
 
-class Box(Region):
+class Box(Domain):
     """A product of named intervals: ``Box(t=(0, 1), x=(-1, 1))``."""
 
     def __init__(self, *unnamed: Any, **intervals: tuple[float, float]) -> None:
@@ -39,31 +34,15 @@ class Box(Region):
         self.axes = tuple(self.intervals)
 
     @property
-    def dimension(self) -> int:
-        return len(self.axes)
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """The length of every axis."""
-        return np.array([high - low for low, high in self.intervals.values()])
-
-    @property
     def measure(self) -> float:
         return float(np.prod(self.lengths))
 
     @property
-    def has_normal(self) -> bool:
-        return False
+    def is_box(self) -> bool:
+        return True
 
-    @property
-    def low(self) -> np.ndarray:
-        """The lower ends."""
-        return np.array([low for low, _ in self.intervals.values()])
-
-    @property
-    def high(self) -> np.ndarray:
-        """The upper ends."""
-        return np.array([high for _, high in self.intervals.values()])
+    def contains(self, x: np.ndarray) -> np.ndarray:
+        return np.all((x >= self.low) & (x <= self.high), axis=1)
 
     def lies_in(self, box: Box) -> bool:
         return self.axes == box.axes and bool(np.all(self.low >= box.low) and np.all(self.high <= box.high))
@@ -94,36 +73,6 @@ class Box(Region):
     def boundary(self) -> Union:
         """All faces, ∂Ω."""
         return self.faces(*self.axes)
-
-    def points(self, **coordinates: Any) -> PointSet:
-        """Given points of the box, by axis name; a number is repeated: ``box.points(t=0.5, x=data)``."""
-        extra, missing = set(coordinates) - set(self.axes), set(self.axes) - set(coordinates)
-        if extra or missing:
-            raise ProblemError(f"points need exactly the coordinates {', '.join(self.axes)}")
-        x = np.stack([c.ravel() for c in broadcast_columns(coordinates, self.axes)], axis=1)
-        if len(x) == 0:
-            raise ProblemError("the set of points is empty")
-        for k, (axis, (low, high)) in enumerate(self.intervals.items()):
-            if not np.all((x[:, k] >= low) & (x[:, k] <= high)):  # NaN is nowhere
-                raise ProblemError(f"some points lie outside [{low:g}, {high:g}] on the axis '{axis}'")
-        return PointSet(self.axes, x)
-
-    # -- fields -----------------------------------------------------------------------------------------
-    @property
-    def frame(self) -> Frame:
-        """The frame of fields over this box."""
-        return Frame(self.axes)
-
-    def coordinate(self, axis: str) -> Field:
-        """The field x ↦ x_axis, for operators with variable coefficients."""
-        return coordinate(axis, self.frame)
-
-    def field(self, function: Callable[..., Any]) -> Field:
-        """A known function of the point as a field: ``box.field(lambda t, x: jnp.exp(-t) * x)``."""
-        call = bind_axes(function, self.axes, "the function of a field")
-        name = getattr(function, "__name__", "f")
-        source = FunctionSource(lambda x: jnp.asarray(call(x)), "f" if "<" in name else name)
-        return Field(Leaf(source, "", (0,) * len(self.axes)), self.frame)
 
     def _interval(self, axis: str) -> tuple[float, float]:
         if axis not in self.intervals:

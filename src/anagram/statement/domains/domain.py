@@ -1,0 +1,106 @@
+"""Domains: the sets on which problems are stated. They have named axes and lie inside a box."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from anagram.errors import ProblemError
+from anagram.statement.arguments import bind_axes, broadcast_columns
+from anagram.statement.domains.region import PointSet, Region
+from anagram.statement.evaluation import FunctionSource
+from anagram.statement.expressions import Leaf
+from anagram.statement.fields import Field, Frame, coordinate
+
+WITHIN = 1e-9  # of the domain's size: how far outside a point may lie by rounding
+
+
+class Domain(Region):
+    """A set with an inside, on which a problem can be stated.
+
+    Attributes:
+        axes: the names of its coordinates.
+        intervals: by axis, the smallest box around it.
+    """
+
+    axes: tuple[str, ...]
+    intervals: Mapping[str, tuple[float, float]]
+
+    @property
+    def dimension(self) -> int:
+        return len(self.axes)
+
+    @property
+    def has_normal(self) -> bool:
+        return False
+
+    @property
+    def low(self) -> np.ndarray:
+        """The lower ends of the box around it."""
+        return np.array([low for low, _ in self.intervals.values()])
+
+    @property
+    def high(self) -> np.ndarray:
+        """The upper ends of the box around it."""
+        return np.array([high for _, high in self.intervals.values()])
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The lengths of the box around it."""
+        return self.high - self.low
+
+    @abc.abstractmethod
+    def contains(self, x: np.ndarray) -> np.ndarray:
+        """Whether points (n, d) lie in the set or, up to rounding, on its boundary. NaN is nowhere."""
+
+    @abc.abstractmethod
+    def boundary(self, *parts: Any) -> Region:
+        """∂Ω, or the named parts of it."""
+
+    def points(self, **coordinates: Any) -> PointSet:
+        """Given points of the domain, by axis name; a number is repeated: ``box.points(t=0.5, x=data)``."""
+        extra, missing = set(coordinates) - set(self.axes), set(self.axes) - set(coordinates)
+        if extra or missing:
+            raise ProblemError(f"points need exactly the coordinates {', '.join(self.axes)}")
+        x = np.stack([c.ravel() for c in broadcast_columns(coordinates, self.axes)], axis=1)
+        if len(x) == 0:
+            raise ProblemError("the set of points is empty")
+        self.refuse_outside(x, "some points")
+        return PointSet(self.axes, x)
+
+    def refuse_outside(self, x: np.ndarray, what: str, error: type[Exception] = ProblemError) -> None:
+        """An error that says which points (n, d) lie outside."""
+        for k, (axis, (low, high)) in enumerate(self.intervals.items()):
+            slack = WITHIN * (high - low) if not self.is_box else 0.0
+            if not np.all((x[:, k] >= low - slack) & (x[:, k] <= high + slack)):  # NaN is nowhere
+                raise error(f"{what} lie outside [{low:g}, {high:g}] on the axis '{axis}'")
+        inside = self.contains(x)
+        if not inside.all():
+            first = ", ".join(f"{a}={v:.6g}" for a, v in zip(self.axes, x[np.argmin(inside)], strict=True))
+            raise error(f"{what} lie outside of {self!r}: {int((~inside).sum())} of {len(x)}, the first one at ({first})")
+
+    @property
+    def is_box(self) -> bool:
+        """Whether it fills the box around it."""
+        return False
+
+    # -- fields -----------------------------------------------------------------------------------------
+    @property
+    def frame(self) -> Frame:
+        """The frame of fields over this domain."""
+        return Frame(self.axes)
+
+    def coordinate(self, axis: str) -> Field:
+        """The field x ↦ x_axis, for operators with variable coefficients."""
+        return coordinate(axis, self.frame)
+
+    def field(self, function: Callable[..., Any]) -> Field:
+        """A known function of the point as a field: ``box.field(lambda t, x: jnp.exp(-t) * x)``."""
+        call = bind_axes(function, self.axes, "the function of a field")
+        name = getattr(function, "__name__", "f")
+        source = FunctionSource(lambda x: jnp.asarray(call(x)), "f" if "<" in name else name)
+        return Field(Leaf(source, "", (0,) * len(self.axes)), self.frame)
