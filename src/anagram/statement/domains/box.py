@@ -10,6 +10,7 @@ import numpy as np
 
 from anagram.errors import ProblemError
 from anagram.statement.arguments import bind_axes, broadcast_columns
+from anagram.statement.domains.intervals import Interval, Periodic, checked, ends_in_words
 from anagram.statement.domains.region import Cloud, PointSet, Region, Union
 from anagram.statement.domains.rules import PointRule
 from anagram.statement.evaluation import FunctionSource
@@ -20,22 +21,19 @@ OTHER_UNITS = 1e3  # axes whose lengths differ by more than this factor are take
 
 
 class Box(Region):
-    """A product of named intervals: ``Box(t=(0, 1), x=(-1, 1))``."""
+    """A product of named intervals: ``Box(t=(0, 1), x=(-1, 1))``.
 
-    def __init__(self, *unnamed: Any, **intervals: tuple[float, float]) -> None:
+    An axis that closes on itself, ``Box(t=(0, 1), x=periodic(-1, 1))``, has no faces, and models are periodic along it.
+    """
+
+    def __init__(self, *unnamed: Any, **intervals: Interval) -> None:
         if unnamed:
             raise ProblemError("the axes of a box have names, as in Box(x=(0, 1))")
         if not intervals:
             raise ProblemError("a box needs at least one axis, as in Box(x=(0, 1))")
-        self.intervals: dict[str, tuple[float, float]] = {}
+        self.intervals: dict[str, Interval] = {}
         for axis, interval in intervals.items():
-            try:
-                low, high = (float(v) for v in interval)
-            except (TypeError, ValueError, OverflowError):
-                raise ProblemError(f"the axis '{axis}' needs two ends, as in {axis}=(0, 1), not {interval!r}") from None
-            if not (low < high and np.isfinite(high - low)):
-                raise ProblemError(f"the axis '{axis}' needs finite ends, the lower first, not ({low:g}, {high:g})")
-            self.intervals[axis] = (low, high)
+            self.intervals[axis] = checked(axis, interval)
         self.axes = tuple(self.intervals)
 
     @property
@@ -65,8 +63,16 @@ class Box(Region):
         """The upper ends."""
         return np.array([high for _, high in self.intervals.values()])
 
+    @property
+    def periodic_axes(self) -> tuple[str, ...]:
+        """The axes that close on themselves."""
+        return tuple(axis for axis, interval in self.intervals.items() if isinstance(interval, Periodic))
+
     def lies_in(self, box: Box) -> bool:
-        return self.axes == box.axes and bool(np.all(self.low >= box.low) and np.all(self.high <= box.high))
+        return self.axes == box.axes and all(
+            mine == theirs or (not isinstance(mine, Periodic) and theirs[0] <= mine[0] and mine[1] <= theirs[1])
+            for mine, theirs in zip(self.intervals.values(), box.intervals.values(), strict=True)
+        )
 
     def scatter(self, rule: PointRule, rng: np.random.Generator) -> Cloud:
         x, weight = rule.draw(self.intervals, rng, closed=False)
@@ -78,7 +84,7 @@ class Box(Region):
         if len(end) != 1:
             raise ProblemError("a face is named by one axis and its end, as in face(t=0)")
         ((axis, value),) = end.items()
-        low, high = self._interval(axis)
+        low, high = self._with_ends(axis)
         if value not in (low, high):
             raise ProblemError(f"there is no face {axis}={value:g}: the axis '{axis}' ends at {low:g} and {high:g}")
         return Face(self, axis, upper=value == high)
@@ -88,12 +94,15 @@ class Box(Region):
         if not axes:
             raise ProblemError("name the axes whose faces are meant, as in faces('x'); boundary() has them all")
         for axis in axes:
-            self._interval(axis)
+            self._with_ends(axis)
         return Union(tuple(Face(self, axis, upper) for axis in axes for upper in (False, True)))
 
     def boundary(self) -> Union:
-        """All faces, ∂Ω."""
-        return self.faces(*self.axes)
+        """All faces, ∂Ω; a periodic axis has none."""
+        closed = self.periodic_axes
+        if len(closed) == len(self.axes):
+            raise ProblemError(f"{self!r} has no boundary: all of its axes are periodic")
+        return self.faces(*(axis for axis in self.axes if axis not in closed))
 
     def points(self, **coordinates: Any) -> PointSet:
         """Given points of the box, by axis name; a number is repeated: ``box.points(t=0.5, x=data)``."""
@@ -125,10 +134,18 @@ class Box(Region):
         source = FunctionSource(lambda x: jnp.asarray(call(x)), "f" if "<" in name else name)
         return Field(Leaf(source, "", (0,) * len(self.axes)), self.frame)
 
-    def _interval(self, axis: str) -> tuple[float, float]:
+    def _interval(self, axis: str) -> Interval:
         if axis not in self.intervals:
             raise ProblemError(f"there is no axis '{axis}'; the axes are {', '.join(self.axes)}")
         return self.intervals[axis]
+
+    def _with_ends(self, axis: str) -> Interval:
+        interval = self._interval(axis)
+        if isinstance(interval, Periodic):
+            raise ProblemError(
+                f"the axis '{axis}' is periodic and has no faces: its ends are one place and need no condition"
+            )
+        return interval
 
     def __mul__(self, other: Box) -> Box:
         """The product of two boxes, for example of time and space."""
@@ -140,7 +157,7 @@ class Box(Region):
         return Box(**self.intervals, **other.intervals)
 
     def __repr__(self) -> str:
-        return "Box(" + ", ".join(f"{a}=({low:g}, {high:g})" for a, (low, high) in self.intervals.items()) + ")"
+        return "Box(" + ", ".join(f"{a}={ends_in_words(i)}" for a, i in self.intervals.items()) + ")"
 
 
 class Face(Region):
