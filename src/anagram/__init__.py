@@ -37,6 +37,7 @@ from anagram.statement.domains import (  # noqa: E402
     Sobol,
     Tangent,
     Uniform,
+    periodic,
 )
 from anagram.statement.fields import Field, divergence, gradient, laplacian  # noqa: E402
 from anagram.statement.problem import Problem  # noqa: E402
@@ -85,6 +86,7 @@ __all__ = [
     "interop",
     "laplacian",
     "load",
+    "periodic",
     "repeat",
     "resume",
     "sample",

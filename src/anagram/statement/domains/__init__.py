@@ -2,6 +2,7 @@
 
 from anagram.statement.domains.box import Box, Face
 from anagram.statement.domains.cells import Cells
+from anagram.statement.domains.intervals import Interval, Periodic, periodic
 from anagram.statement.domains.region import Cloud, PointSet, Region, Union
 from anagram.statement.domains.rules import (
     Chosen,
@@ -25,8 +26,10 @@ __all__ = [
     "Face",
     "GaussLegendre",
     "Grid",
+    "Interval",
     "Kronecker",
     "LatinHypercube",
+    "Periodic",
     "PointRule",
     "PointSet",
     "Redrawn",
@@ -36,4 +39,5 @@ __all__ = [
     "Tangent",
     "Uniform",
     "Union",
+    "periodic",
 ]

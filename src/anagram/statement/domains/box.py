@@ -8,6 +8,7 @@ import numpy as np
 
 from anagram.errors import ProblemError
 from anagram.statement.domains.domain import Domain
+from anagram.statement.domains.intervals import Interval, Periodic, checked, ends_in_words
 from anagram.statement.domains.region import Cloud, Region, Union
 from anagram.statement.domains.rules import PointRule
 
@@ -15,22 +16,19 @@ OTHER_UNITS = 1e3  # axes whose lengths differ by more than this factor are take
 
 
 class Box(Domain):
-    """A product of named intervals: ``Box(t=(0, 1), x=(-1, 1))``."""
+    """A product of named intervals: ``Box(t=(0, 1), x=(-1, 1))``.
 
-    def __init__(self, *unnamed: Any, **intervals: tuple[float, float]) -> None:
+    An axis that closes on itself, ``Box(t=(0, 1), x=periodic(-1, 1))``, has no faces, and models are periodic along it.
+    """
+
+    def __init__(self, *unnamed: Any, **intervals: Interval) -> None:
         if unnamed:
             raise ProblemError("the axes of a box have names, as in Box(x=(0, 1))")
         if not intervals:
             raise ProblemError("a box needs at least one axis, as in Box(x=(0, 1))")
-        self.intervals: dict[str, tuple[float, float]] = {}
+        self.intervals: dict[str, Interval] = {}
         for axis, interval in intervals.items():
-            try:
-                low, high = (float(v) for v in interval)
-            except (TypeError, ValueError, OverflowError):
-                raise ProblemError(f"the axis '{axis}' needs two ends, as in {axis}=(0, 1), not {interval!r}") from None
-            if not (low < high and np.isfinite(high - low)):
-                raise ProblemError(f"the axis '{axis}' needs finite ends, the lower first, not ({low:g}, {high:g})")
-            self.intervals[axis] = (low, high)
+            self.intervals[axis] = checked(axis, interval)
         self.axes = tuple(self.intervals)
 
     @property
@@ -44,8 +42,16 @@ class Box(Domain):
     def contains(self, x: np.ndarray) -> np.ndarray:
         return np.all((x >= self.low) & (x <= self.high), axis=1)
 
+    @property
+    def periodic_axes(self) -> tuple[str, ...]:
+        """The axes that close on themselves."""
+        return tuple(axis for axis, interval in self.intervals.items() if isinstance(interval, Periodic))
+
     def lies_in(self, box: Box) -> bool:
-        return self.axes == box.axes and bool(np.all(self.low >= box.low) and np.all(self.high <= box.high))
+        return self.axes == box.axes and all(
+            mine == theirs or (not isinstance(mine, Periodic) and theirs[0] <= mine[0] and mine[1] <= theirs[1])
+            for mine, theirs in zip(self.intervals.values(), box.intervals.values(), strict=True)
+        )
 
     def scatter(self, rule: PointRule, rng: np.random.Generator) -> Cloud:
         x, weight = rule.draw(self.intervals, rng, closed=False)
@@ -57,7 +63,7 @@ class Box(Domain):
         if len(end) != 1:
             raise ProblemError("a face is named by one axis and its end, as in face(t=0)")
         ((axis, value),) = end.items()
-        low, high = self._interval(axis)
+        low, high = self._with_ends(axis)
         if value not in (low, high):
             raise ProblemError(f"there is no face {axis}={value:g}: the axis '{axis}' ends at {low:g} and {high:g}")
         return Face(self, axis, upper=value == high)
@@ -67,17 +73,62 @@ class Box(Domain):
         if not axes:
             raise ProblemError("name the axes whose faces are meant, as in faces('x'); boundary() has them all")
         for axis in axes:
-            self._interval(axis)
+            self._with_ends(axis)
         return Union(tuple(Face(self, axis, upper) for axis in axes for upper in (False, True)))
 
     def boundary(self) -> Union:
-        """All faces, ∂Ω."""
-        return self.faces(*self.axes)
+        """All faces, ∂Ω; a periodic axis has none."""
+        closed = self.periodic_axes
+        if len(closed) == len(self.axes):
+            raise ProblemError(f"{self!r} has no boundary: all of its axes are periodic")
+        return self.faces(*(axis for axis in self.axes if axis not in closed))
 
+<<<<<<< HEAD
     def _interval(self, axis: str) -> tuple[float, float]:
+=======
+    def points(self, **coordinates: Any) -> PointSet:
+        """Given points of the box, by axis name; a number is repeated: ``box.points(t=0.5, x=data)``."""
+        extra, missing = set(coordinates) - set(self.axes), set(self.axes) - set(coordinates)
+        if extra or missing:
+            raise ProblemError(f"points need exactly the coordinates {', '.join(self.axes)}")
+        x = np.stack([c.ravel() for c in broadcast_columns(coordinates, self.axes)], axis=1)
+        if len(x) == 0:
+            raise ProblemError("the set of points is empty")
+        for k, (axis, (low, high)) in enumerate(self.intervals.items()):
+            if not np.all((x[:, k] >= low) & (x[:, k] <= high)):  # NaN is nowhere
+                raise ProblemError(f"some points lie outside [{low:g}, {high:g}] on the axis '{axis}'")
+        return PointSet(self.axes, x)
+
+    # -- fields -----------------------------------------------------------------------------------------
+    @property
+    def frame(self) -> Frame:
+        """The frame of fields over this box."""
+        return Frame(self.axes)
+
+    def coordinate(self, axis: str) -> Field:
+        """The field x ↦ x_axis, for operators with variable coefficients."""
+        return coordinate(axis, self.frame)
+
+    def field(self, function: Callable[..., Any]) -> Field:
+        """A known function of the point as a field: ``box.field(lambda t, x: jnp.exp(-t) * x)``."""
+        call = bind_axes(function, self.axes, "the function of a field")
+        name = getattr(function, "__name__", "f")
+        source = FunctionSource(lambda x: jnp.asarray(call(x)), "f" if "<" in name else name)
+        return Field(Leaf(source, "", (0,) * len(self.axes)), self.frame)
+
+    def _interval(self, axis: str) -> Interval:
+>>>>>>> 584b287
         if axis not in self.intervals:
             raise ProblemError(f"there is no axis '{axis}'; the axes are {', '.join(self.axes)}")
         return self.intervals[axis]
+
+    def _with_ends(self, axis: str) -> Interval:
+        interval = self._interval(axis)
+        if isinstance(interval, Periodic):
+            raise ProblemError(
+                f"the axis '{axis}' is periodic and has no faces: its ends are one place and need no condition"
+            )
+        return interval
 
     def __mul__(self, other: Box) -> Box:
         """The product of two boxes, for example of time and space."""
@@ -89,7 +140,7 @@ class Box(Domain):
         return Box(**self.intervals, **other.intervals)
 
     def __repr__(self) -> str:
-        return "Box(" + ", ".join(f"{a}=({low:g}, {high:g})" for a, (low, high) in self.intervals.items()) + ")"
+        return "Box(" + ", ".join(f"{a}={ends_in_words(i)}" for a, i in self.intervals.items()) + ")"
 
 
 class Face(Region):

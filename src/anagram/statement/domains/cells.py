@@ -12,7 +12,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from anagram.errors import SettingError
-from anagram.statement.domains.rules import MOST_POINTS, Draw, Intervals, PointRule, refuse_too_many
+from anagram.statement.domains.intervals import Intervals
+from anagram.statement.domains.rules import MOST_POINTS, Draw, PointRule, refuse_too_many
 
 HIGHEST_ORDER = 100  # points along an axis of a cell
 COARSEST = 4.0  # times as large as at the start a cell may become

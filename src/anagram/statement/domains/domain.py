@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -11,6 +11,7 @@ import numpy as np
 
 from anagram.errors import ProblemError
 from anagram.statement.arguments import bind_axes, broadcast_columns
+from anagram.statement.domains.intervals import Intervals
 from anagram.statement.domains.region import PointSet, Region
 from anagram.statement.evaluation import FunctionSource
 from anagram.statement.expressions import Leaf
@@ -28,7 +29,7 @@ class Domain(Region):
     """
 
     axes: tuple[str, ...]
-    intervals: Mapping[str, tuple[float, float]]
+    intervals: Intervals
 
     @property
     def dimension(self) -> int:

@@ -15,12 +15,12 @@ import numpy as np
 
 from anagram.environment import gigabytes, physical_memory
 from anagram.errors import SettingError
+from anagram.statement.domains.intervals import Interval, Intervals, Periodic
 
 MOST_POINTS = 10**12  # of any rule; numbers above are slips of the keyboard
 MOST_NODES = 4000  # of Gauss–Legendre on an axis: they are the eigenvalues of a matrix of this size
 BYTES = 1000  # that a point takes in a run at least: the units of a small network there, with their derivatives
 
-Intervals = Mapping[str, tuple[float, float]]
 Draw = tuple[np.ndarray, np.ndarray]
 
 
@@ -49,7 +49,7 @@ class Tensor(PointRule):
     """Rules made of one set of nodes and weights per axis."""
 
     @abc.abstractmethod
-    def nodes(self, axis: str, interval: tuple[float, float], closed: bool) -> Draw:
+    def nodes(self, axis: str, interval: Interval, closed: bool) -> Draw:
         """Nodes and weights on one axis."""
 
     @abc.abstractmethod
@@ -69,7 +69,13 @@ class Tensor(PointRule):
 
 
 class PerAxis(Tensor):
-    """A tensor rule told by one number for all axes, or one entry per axis by name."""
+    """A tensor rule told by one number for all axes, or one entry per axis by name.
+
+    On a periodic axis equispaced nodes of equal weight are the best there is: n of them integrate n − 1 harmonics.
+    The rules differ there in where their nodes begin, so that one has points that another has not.
+    """
+
+    shift = 0.0  # of the first node from the lower end of a periodic axis, in steps between two of them
 
     def __init__(self, count: int | None = None, /, **by_axis: Any) -> None:
         if (count is None) == (not by_axis):
@@ -93,6 +99,12 @@ class PerAxis(Tensor):
             )
         return self.by_axis[axis]
 
+    def around(self, axis: str, interval: Periodic) -> Draw:
+        """Nodes and weights on a periodic axis."""
+        count = self.along(axis)
+        low, high = interval
+        return low + (high - low) * (np.arange(count) + self.shift) / count, np.full(count, 1.0 / count)
+
     def along(self, axis: str) -> int:
         entry = self.entry(axis)
         return int(np.size(entry)) if np.ndim(entry) else int(entry)
@@ -113,9 +125,11 @@ class Grid(PerAxis):
     taken as they are.
     """
 
-    def nodes(self, axis: str, interval: tuple[float, float], closed: bool) -> Draw:
+    def nodes(self, axis: str, interval: Interval, closed: bool) -> Draw:
         entry = self.entry(axis)
         low, high = interval
+        if np.ndim(entry) == 0 and isinstance(interval, Periodic):
+            return self.around(axis, interval)
         if np.ndim(entry) == 0:
             n = int(entry)
             inner = np.linspace(low, high, n + 2)[1:-1]
@@ -132,10 +146,14 @@ class Grid(PerAxis):
 class GaussLegendre(PerAxis):
     """Gauss–Legendre nodes with their quadrature weights; n nodes per axis integrate degree 2n − 1 exactly."""
 
-    def nodes(self, axis: str, interval: tuple[float, float], closed: bool) -> Draw:
+    shift = 0.5
+
+    def nodes(self, axis: str, interval: Interval, closed: bool) -> Draw:
         count = self.entry(axis)
         if np.ndim(count):
             raise SettingError(f"GaussLegendre needs a number of points on the axis '{axis}'; Grid takes coordinates")
+        if isinstance(interval, Periodic):
+            return self.around(axis, interval)
         if count > MOST_NODES:
             raise SettingError(
                 f"GaussLegendre has at most {MOST_NODES} points on an axis, not {count} on '{axis}': take Grid or Sobol"
@@ -148,7 +166,11 @@ class GaussLegendre(PerAxis):
 class Fejer(PerAxis):
     """Chebyshev nodes with the weights of Fejér's first rule; n nodes per axis integrate degree n − 1 exactly."""
 
-    def nodes(self, axis: str, interval: tuple[float, float], closed: bool) -> Draw:
+    shift = (3 - 5**0.5) / 2  # irrational: no node is one of the other rules', whatever their numbers
+
+    def nodes(self, axis: str, interval: Interval, closed: bool) -> Draw:
+        if isinstance(interval, Periodic):
+            return self.around(axis, interval)
         count = int(self.entry(axis))
         angle = (np.arange(count) + 0.5) * np.pi / count
         order = np.arange(1, count // 2 + 1)
