@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 
 from anagram.errors import SettingError
 from anagram.models.spec import ModelSpec
-from anagram.statement.domains import Box
+from anagram.statement.domains import Domain
 
 HIGHEST_DEGREE = 10_000  # the recurrence is traced degree by degree
 
@@ -58,11 +58,11 @@ class Fourier(ModelSpec):
     def __init__(self, order: int) -> None:
         self.order = _degree(order, "Fourier")
 
-    def build(self, domain: Box, outputs: int, key: jax.Array) -> FourierSeries:
+    def build(self, domain: Domain, outputs: int, key: jax.Array) -> FourierSeries:
         waves = (2 * self.order + 1) ** domain.dimension
         return FourierSeries(jnp.zeros((outputs, waves)), self.order, *_place(domain))
 
-    def count(self, domain: Box, outputs: int) -> int:
+    def count(self, domain: Domain, outputs: int) -> int:
         return outputs * (2 * self.order + 1) ** domain.dimension
 
     def options(self) -> dict[str, Any]:
@@ -87,11 +87,11 @@ class Polynomial(ModelSpec):
             raise SettingError(f"there is no polynomial basis '{basis}'; choose chebyshev or legendre")
         self.basis = basis
 
-    def build(self, domain: Box, outputs: int, key: jax.Array) -> TensorPolynomial:
+    def build(self, domain: Domain, outputs: int, key: jax.Array) -> TensorPolynomial:
         shape = (outputs, *[self.degree + 1] * domain.dimension)
         return TensorPolynomial(jnp.zeros(shape), self.basis, *_place(domain))
 
-    def count(self, domain: Box, outputs: int) -> int:
+    def count(self, domain: Domain, outputs: int) -> int:
         return outputs * (self.degree + 1) ** domain.dimension
 
     def options(self) -> dict[str, Any]:
@@ -129,5 +129,5 @@ def _degree(value: Any, name: str) -> int:
     return int(value)
 
 
-def _place(domain: Box) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _place(domain: Domain) -> tuple[tuple[float, ...], tuple[float, ...]]:
     return tuple(low for low, _ in domain.intervals.values()), tuple(domain.lengths.tolist())

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float
 from anagram.errors import SettingError
 from anagram.models.jets import Jets, Sum, network_jets
 from anagram.models.spec import ModelSpec
-from anagram.statement.domains import Box
+from anagram.statement.domains import Domain
 from anagram.statement.expressions import Index
 
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
@@ -136,7 +136,7 @@ class MLP(ModelSpec):
         if not np.all(np.greater(self.size, 0)):
             raise SettingError(f"the size of the output must be positive, not {size!r}")
 
-    def build(self, domain: Box, outputs: int, key: jax.Array) -> Network:
+    def build(self, domain: Domain, outputs: int, key: jax.Array) -> Network:
         sizes = (domain.dimension, *self.widths, outputs)
         # NumPy's random numbers, seeded by the key: JAX would compile a program for the shape of every layer.
         rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
@@ -151,7 +151,7 @@ class MLP(ModelSpec):
         placement = Placement(*(jnp.asarray(v, dtype=float) for v in (low, length, offset, size)))
         return Network(weights, biases, self.activation, placement)
 
-    def count(self, domain: Box, outputs: int) -> int:
+    def count(self, domain: Domain, outputs: int) -> int:
         sizes = (domain.dimension, *self.widths, outputs)
         return sum((fan_in + 1) * fan_out for fan_in, fan_out in itertools.pairwise(sizes))
 

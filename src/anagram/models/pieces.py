@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 
 from anagram.errors import SettingError
 from anagram.models.spec import ModelSpec, spec_from_json, spec_to_json
-from anagram.statement.domains import Box
+from anagram.statement.domains import Box, Domain
 
 
 class PieceByPiece(eqx.Module):
@@ -44,13 +44,13 @@ class Pieces(ModelSpec):
         if len(self.edges) != len(parts) + 1 or not all(np.diff(self.edges) > 0):
             raise SettingError(f"{len(parts)} pieces need {len(parts) + 1} edges that increase, not {edges!r}")
 
-    def stretch(self, domain: Box, piece: int) -> Box:
+    def stretch(self, domain: Domain, piece: int) -> Box:
         """The part of the domain on which a piece lives."""
         if self.axis not in domain.axes:
             raise SettingError(f"there is no axis '{self.axis}'; the axes are {', '.join(domain.axes)}")
         return Box(**{**domain.intervals, self.axis: (self.edges[piece], self.edges[piece + 1])})
 
-    def build(self, domain: Box, outputs: int, key: jax.Array) -> PieceByPiece:
+    def build(self, domain: Domain, outputs: int, key: jax.Array) -> PieceByPiece:
         keys = jax.random.split(key, len(self.parts))
         parts = [
             part.build(self.stretch(domain, k), outputs, own)
@@ -58,7 +58,7 @@ class Pieces(ModelSpec):
         ]
         return PieceByPiece(parts, self.edges, domain.axes.index(self.axis))
 
-    def count(self, domain: Box, outputs: int) -> int:
+    def count(self, domain: Domain, outputs: int) -> int:
         return sum(part.count(self.stretch(domain, k), outputs) for k, part in enumerate(self.parts))
 
     def options(self) -> dict[str, Any]:

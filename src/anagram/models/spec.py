@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 
 from anagram.errors import SettingError
-from anagram.statement.domains import Box
+from anagram.statement.domains import Domain
 
 
 class ModelSpec(abc.ABC):
@@ -24,10 +24,10 @@ class ModelSpec(abc.ABC):
         ModelSpec.kinds[cls.__name__] = cls
 
     @abc.abstractmethod
-    def build(self, domain: Box, outputs: int, key: jax.Array) -> eqx.Module:
+    def build(self, domain: Domain, outputs: int, key: jax.Array) -> eqx.Module:
         """The module, with its initial parameters."""
 
-    def count(self, domain: Box, outputs: int) -> int:
+    def count(self, domain: Domain, outputs: int) -> int:
         """How many parameters the module has, found without allocating any."""
         shapes = eqx.filter_eval_shape(self.build, domain, outputs, jax.random.key(0))
         arrays = jax.tree.leaves(eqx.filter(shapes, lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct)))

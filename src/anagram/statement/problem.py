@@ -22,7 +22,7 @@ from anagram.statement.condition import (
     evaluate_function,
     mapped_source,
 )
-from anagram.statement.domains import Box, Face
+from anagram.statement.domains import Domain, Kronecker
 from anagram.statement.unknowns import Unknown, Unknowns
 
 Reference = Callable[[np.ndarray], np.ndarray]
@@ -33,7 +33,7 @@ class Problem:
     """Find the fields (and coefficients) that satisfy all conditions: equation (3) of the paper.
 
     Args:
-        domain: the box Ω on which everything lives.
+        domain: the set Ω on which everything lives, a box or a shape.
         unknowns: names of the unknown fields. May be left out if there is one; give several as
             ``("u", "v")``, and complex ones as ``{"psi": complex}``.
         coefficients: unknown numbers with their first guesses, ``{"kappa": 1.0}``, learned with the fields.
@@ -50,7 +50,7 @@ class Problem:
 
     def __init__(
         self,
-        domain: Box,
+        domain: Domain,
         *groups: Mapping[str, Condition],
         unknowns: Sequence[str] | Mapping[str, type] | str | None = None,
         coefficients: Mapping[str, float] | None = None,
@@ -60,8 +60,8 @@ class Problem:
         setting: Any = None,
         **conditions: Condition,
     ) -> None:
-        if not isinstance(domain, Box):
-            raise ProblemError(f"a problem needs a domain such as Box(x=(0, 1)), not {domain!r}")
+        if not isinstance(domain, Domain):
+            raise ProblemError(f"a problem needs a domain such as Box(x=(0, 1)) or Disk(), not {domain!r}")
         self.domain = domain
         self.name = str(name)
         self.setting = setting
@@ -175,11 +175,12 @@ class Problem:
 
     def _begins_at(self, condition: str) -> bool:
         """Whether a condition holds on one face, and none on the face opposite to it."""
-        own = self.region(condition)
-        if not isinstance(own, Face):
+        own = self.region(condition).end
+        if own is None:
             return False
-        faces = [part for key in self.conditions for part in self.region(key).parts if isinstance(part, Face)]
-        return not any(face.axis == own.axis and face.upper != own.upper for face in faces)
+        axis, upper = own
+        ends = [part.end for key in self.conditions for part in self.region(key).parts]
+        return (axis, not upper) not in ends
 
     def exact(self, x: np.ndarray) -> dict[str, np.ndarray] | None:
         """The known solution at points (n, d), by unknown, or None."""
@@ -202,10 +203,7 @@ class Problem:
         # A reference may be costly; it is checked when it is first used.
         if self.solution is None:
             return
-        rng = np.random.default_rng(0)
-        bounds = np.array(list(self.domain.intervals.values()))
-        x = bounds[:, 0] + (bounds[:, 1] - bounds[:, 0]) * rng.uniform(size=(16, len(bounds)))
-        self.exact(x)
+        self.exact(self.domain.draw(Kronecker(16), np.random.default_rng(0)).x)
 
     @property
     def equations(self) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from anagram.statement.domains import Box
+from anagram.statement.domains import Domain
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Unknown:
 class Unknowns:
     """What a model must provide: which fields and coefficients are unknown, and on which domain."""
 
-    domain: Box
+    domain: Domain
     unknowns: tuple[Unknown, ...]
     coefficients: Mapping[str, float]
 

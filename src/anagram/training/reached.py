@@ -17,7 +17,7 @@ from anagram.errors import ProblemError
 from anagram.models import ParametricModel
 from anagram.statement.arguments import broadcast_columns, call_by_name
 from anagram.statement.condition import source_rows
-from anagram.statement.domains import Box
+from anagram.statement.domains import Domain
 from anagram.statement.evaluation import evaluate
 from anagram.statement.fields import Field
 from anagram.statement.problem import Problem
@@ -49,7 +49,7 @@ class Reached:
 
     # -- what is known about it -----------------------------------------------------------------------
     @property
-    def domain(self) -> Box:
+    def domain(self) -> Domain:
         """Where it is defined."""
         return self.model.sought.domain
 

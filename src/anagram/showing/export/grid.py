@@ -11,7 +11,7 @@ import numpy as np
 
 from anagram.environment import gigabytes, physical_memory
 from anagram.errors import ProblemError
-from anagram.statement.domains import Box
+from anagram.statement.domains import Domain
 
 ROUNDING = 1e-9  # of the length of an axis; so far may coordinates lie outside
 
@@ -53,7 +53,7 @@ class TensorGrid:
         return TensorGrid(self.axes, rest, self.fixed | {axis: place})
 
 
-def make_grid(domain: Box, grid: Any, at: Mapping[str, float] | None = None) -> TensorGrid:
+def make_grid(domain: Domain, grid: Any, at: Mapping[str, float] | None = None) -> TensorGrid:
     """A grid from what users give.
 
     Args:
@@ -82,7 +82,7 @@ def refuse_too_much(needed: int, what: str, remedy: str) -> None:
         )
 
 
-def _fixed(domain: Box, at: Mapping[str, float] | None) -> dict[str, float]:
+def _fixed(domain: Domain, at: Mapping[str, float] | None) -> dict[str, float]:
     if at is None:
         return {}
     if not isinstance(at, Mapping):
@@ -97,7 +97,7 @@ def _fixed(domain: Box, at: Mapping[str, float] | None) -> dict[str, float]:
     return {axis: fixed[axis] for axis in domain.axes if axis in fixed}
 
 
-def _check_names(domain: Box, grid: Mapping[str, Any], fixed: Mapping[str, float], free: list[str]) -> None:
+def _check_names(domain: Domain, grid: Mapping[str, Any], fixed: Mapping[str, float], free: list[str]) -> None:
     _known_axes(domain, grid, "the grid")
     twice = [axis for axis in grid if axis in fixed]
     if twice:
@@ -110,13 +110,13 @@ def _check_names(domain: Box, grid: Mapping[str, Any], fixed: Mapping[str, float
         )
 
 
-def _known_axes(domain: Box, names: Mapping[str, Any], what: str) -> None:
+def _known_axes(domain: Domain, names: Mapping[str, Any], what: str) -> None:
     for name in names:
         if name not in domain.axes:
             raise ProblemError(f"{what}: there is no axis '{name}'; the axes are {', '.join(domain.axes)}")
 
 
-def _coordinates(domain: Box, axis: str, given: Any) -> np.ndarray:
+def _coordinates(domain: Domain, axis: str, given: Any) -> np.ndarray:
     low, high = domain.intervals[axis]
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         if given < 2:
@@ -142,7 +142,7 @@ def _coordinates(domain: Box, axis: str, given: Any) -> np.ndarray:
     return values
 
 
-def _inside(domain: Box, axis: str, values: np.ndarray) -> np.ndarray:
+def _inside(domain: Domain, axis: str, values: np.ndarray) -> np.ndarray:
     """Coordinates as numbers of the domain; the model has learned nothing outside of it."""
     low, high = domain.intervals[axis]
     values = values.astype(float)

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from anagram.errors import FileError
 from anagram.showing.components import real_parts
 from anagram.showing.report.rungs import ShownRung, shown_rungs, tolerance_of
-from anagram.statement.domains import Box
+from anagram.statement.domains import Domain
 from anagram.training.reached import Reached
 
 STYLE: Any = {
@@ -153,7 +153,7 @@ def _rung_column(rungs: list[ShownRung], name: str) -> np.ndarray:
     return values if name == "spent" else _positive(values)
 
 
-def shown_axes(domain: Box) -> tuple[str, ...]:
+def shown_axes(domain: Domain) -> tuple[str, ...]:
     """The first two axes, or the only one; time lies horizontally."""
     return tuple(sorted(domain.axes, key=lambda a: a != "t")[:2])
 

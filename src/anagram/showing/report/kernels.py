@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from anagram.errors import SettingError
 from anagram.showing.report.figures import BLUE, GREY, STYLE, finish, shown_axes
-from anagram.statement.domains import Box
+from anagram.statement.domains import Domain
 from anagram.statement.problem import Problem
 from anagram.tangent import TangentSpace
 
@@ -23,7 +23,7 @@ FINE = 81
 RED = "#d62728"
 
 
-def reference_points(domain: Box) -> np.ndarray:
+def reference_points(domain: Domain) -> np.ndarray:
     """Sixteen points, four along each of the two axes shown; the other axes at their middle."""
     shown = shown_axes(domain)
     count = SIDE if len(shown) == 2 else SIDE * SIDE
@@ -67,7 +67,7 @@ def what_is_shown(problem: Problem, kind: str) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def spread(domain: Box, x: np.ndarray, centres: np.ndarray, values: np.ndarray) -> np.ndarray:
+def spread(domain: Domain, x: np.ndarray, centres: np.ndarray, values: np.ndarray) -> np.ndarray:
     """How far each kernel reaches: the root mean square distance from its centre, weighed with k².
 
     Lengths of axes count as one. A kernel that is the same everywhere on a square has 0.4 to 0.7, depending on its
@@ -130,12 +130,12 @@ def _panel(ax: Any, lines: list[np.ndarray], values: np.ndarray, centre: np.ndar
     ax.plot(*centre, "x", color="white", ms=6.6, mew=3.0, zorder=1.5)
 
 
-def _unit(domain: Box, axis: str, values: np.ndarray) -> np.ndarray:
+def _unit(domain: Domain, axis: str, values: np.ndarray) -> np.ndarray:
     low, high = domain.intervals[axis]
     return (values - low) / (high - low)
 
 
-def _points(domain: Box, shown: tuple[str, ...], units: list[np.ndarray]) -> np.ndarray:
+def _points(domain: Domain, shown: tuple[str, ...], units: list[np.ndarray]) -> np.ndarray:
     """Points from coordinates in [0, 1] of the axes shown; the others at their middle."""
     columns = []
     for axis, (low, high) in domain.intervals.items():

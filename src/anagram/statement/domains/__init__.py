@@ -2,6 +2,7 @@
 
 from anagram.statement.domains.box import Box, Face
 from anagram.statement.domains.cells import Cells
+from anagram.statement.domains.domain import Domain
 from anagram.statement.domains.intervals import Interval, Periodic, periodic
 from anagram.statement.domains.region import Cloud, PointSet, Region, Union
 from anagram.statement.domains.rules import (
@@ -17,12 +18,16 @@ from anagram.statement.domains.rules import (
     Tangent,
     Uniform,
 )
+from anagram.statement.domains.shapes import Disk, Ellipse
 
 __all__ = [
     "Box",
     "Cells",
     "Chosen",
     "Cloud",
+    "Disk",
+    "Domain",
+    "Ellipse",
     "Face",
     "GaussLegendre",
     "Grid",

@@ -10,7 +10,7 @@ from anagram.errors import ProblemError
 from anagram.statement.domains.domain import Domain
 from anagram.statement.domains.intervals import Interval, Periodic, checked, ends_in_words
 from anagram.statement.domains.region import Cloud, Region, Union
-from anagram.statement.domains.rules import PointRule
+from anagram.statement.domains.rules import GaussLegendre, PointRule
 
 OTHER_UNITS = 1e3  # axes whose lengths differ by more than this factor are taken to be in different units
 
@@ -26,7 +26,7 @@ class Box(Domain):
             raise ProblemError("the axes of a box have names, as in Box(x=(0, 1))")
         if not intervals:
             raise ProblemError("a box needs at least one axis, as in Box(x=(0, 1))")
-        self.intervals: dict[str, Interval] = {}
+        self.intervals = {}
         for axis, interval in intervals.items():
             self.intervals[axis] = checked(axis, interval)
         self.axes = tuple(self.intervals)
@@ -42,12 +42,13 @@ class Box(Domain):
     def contains(self, x: np.ndarray) -> np.ndarray:
         return np.all((x >= self.low) & (x <= self.high), axis=1)
 
-    @property
-    def periodic_axes(self) -> tuple[str, ...]:
-        """The axes that close on themselves."""
-        return tuple(axis for axis, interval in self.intervals.items() if isinstance(interval, Periodic))
-
-    def lies_in(self, box: Box) -> bool:
+    def lies_in(self, box: Domain) -> bool:
+        if not isinstance(box, Box):
+            corners = np.stack(np.meshgrid(*self.intervals.values(), indexing="ij"), axis=-1)
+            inside = self.draw(GaussLegendre(5), np.random.default_rng(0)).x
+            return self.axes == box.axes and bool(
+                np.all(box.contains(np.concatenate([corners.reshape(-1, len(self.axes)), inside])))
+            )
         return self.axes == box.axes and all(
             mine == theirs or (not isinstance(mine, Periodic) and theirs[0] <= mine[0] and mine[1] <= theirs[1])
             for mine, theirs in zip(self.intervals.values(), box.intervals.values(), strict=True)
@@ -76,48 +77,16 @@ class Box(Domain):
             self._with_ends(axis)
         return Union(tuple(Face(self, axis, upper) for axis in axes for upper in (False, True)))
 
-    def boundary(self) -> Union:
+    def boundary(self, *parts: Any) -> Union:
         """All faces, ∂Ω; a periodic axis has none."""
+        if parts:
+            raise ProblemError("parts of the boundary of a box are its faces, as in box.face(x=0) or box.faces('x')")
         closed = self.periodic_axes
         if len(closed) == len(self.axes):
             raise ProblemError(f"{self!r} has no boundary: all of its axes are periodic")
         return self.faces(*(axis for axis in self.axes if axis not in closed))
 
-<<<<<<< HEAD
-    def _interval(self, axis: str) -> tuple[float, float]:
-=======
-    def points(self, **coordinates: Any) -> PointSet:
-        """Given points of the box, by axis name; a number is repeated: ``box.points(t=0.5, x=data)``."""
-        extra, missing = set(coordinates) - set(self.axes), set(self.axes) - set(coordinates)
-        if extra or missing:
-            raise ProblemError(f"points need exactly the coordinates {', '.join(self.axes)}")
-        x = np.stack([c.ravel() for c in broadcast_columns(coordinates, self.axes)], axis=1)
-        if len(x) == 0:
-            raise ProblemError("the set of points is empty")
-        for k, (axis, (low, high)) in enumerate(self.intervals.items()):
-            if not np.all((x[:, k] >= low) & (x[:, k] <= high)):  # NaN is nowhere
-                raise ProblemError(f"some points lie outside [{low:g}, {high:g}] on the axis '{axis}'")
-        return PointSet(self.axes, x)
-
-    # -- fields -----------------------------------------------------------------------------------------
-    @property
-    def frame(self) -> Frame:
-        """The frame of fields over this box."""
-        return Frame(self.axes)
-
-    def coordinate(self, axis: str) -> Field:
-        """The field x ↦ x_axis, for operators with variable coefficients."""
-        return coordinate(axis, self.frame)
-
-    def field(self, function: Callable[..., Any]) -> Field:
-        """A known function of the point as a field: ``box.field(lambda t, x: jnp.exp(-t) * x)``."""
-        call = bind_axes(function, self.axes, "the function of a field")
-        name = getattr(function, "__name__", "f")
-        source = FunctionSource(lambda x: jnp.asarray(call(x)), "f" if "<" in name else name)
-        return Field(Leaf(source, "", (0,) * len(self.axes)), self.frame)
-
     def _interval(self, axis: str) -> Interval:
->>>>>>> 584b287
         if axis not in self.intervals:
             raise ProblemError(f"there is no axis '{axis}'; the axes are {', '.join(self.axes)}")
         return self.intervals[axis]
@@ -170,14 +139,18 @@ class Face(Region):
         lengths = self.box.lengths
         return 1.0 if lengths.max() > OTHER_UNITS * lengths.min() else self.measure
 
-    def lies_in(self, box: Box) -> bool:
-        return self.box.intervals == box.intervals
+    def lies_in(self, box: Domain) -> bool:
+        return isinstance(box, Box) and self.box.intervals == box.intervals
 
     def scatter(self, rule: PointRule, rng: np.random.Generator) -> Cloud:
         rest = {a: i for a, i in self.box.intervals.items() if a != self.axis}
         inside, weight = rule.draw(rest, rng, closed=True, fixed={self.axis: self.value})
         x = np.insert(inside, self.axes.index(self.axis), self.value, axis=1)
         return Cloud(x, weight, self.normal_at(x))
+
+    @property
+    def end(self) -> tuple[str, bool]:
+        return self.axis, self.upper
 
     def normal_at(self, x: np.ndarray) -> np.ndarray:
         normal = np.zeros((len(x), len(self.axes)))

@@ -11,13 +11,11 @@ import numpy as np
 
 from anagram.errors import ProblemError
 from anagram.statement.arguments import bind_axes, broadcast_columns
-from anagram.statement.domains.intervals import Intervals
-from anagram.statement.domains.region import PointSet, Region
+from anagram.statement.domains.intervals import Interval, Periodic
+from anagram.statement.domains.region import WITHIN, PointSet, Region
 from anagram.statement.evaluation import FunctionSource
 from anagram.statement.expressions import Leaf
 from anagram.statement.fields import Field, Frame, coordinate
-
-WITHIN = 1e-9  # of the domain's size: how far outside a point may lie by rounding
 
 
 class Domain(Region):
@@ -29,7 +27,7 @@ class Domain(Region):
     """
 
     axes: tuple[str, ...]
-    intervals: Intervals
+    intervals: dict[str, Interval]
 
     @property
     def dimension(self) -> int:
@@ -38,6 +36,11 @@ class Domain(Region):
     @property
     def has_normal(self) -> bool:
         return False
+
+    @property
+    def periodic_axes(self) -> tuple[str, ...]:
+        """The axes that close on themselves."""
+        return tuple(axis for axis, interval in self.intervals.items() if isinstance(interval, Periodic))
 
     @property
     def low(self) -> np.ndarray:
@@ -82,7 +85,9 @@ class Domain(Region):
         inside = self.contains(x)
         if not inside.all():
             first = ", ".join(f"{a}={v:.6g}" for a, v in zip(self.axes, x[np.argmin(inside)], strict=True))
-            raise error(f"{what} lie outside of {self!r}: {int((~inside).sum())} of {len(x)}, the first one at ({first})")
+            raise error(
+                f"{what} lie outside of {self!r}: {int((~inside).sum())} of {len(x)}, the first one at ({first})"
+            )
 
     @property
     def is_box(self) -> bool:

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import abc
 import functools
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from anagram.errors import SettingError
 from anagram.statement.domains.intervals import Periodic
-from anagram.statement.domains.region import Cloud, Region, Union
-from anagram.statement.domains.rules import Chosen, GaussLegendre, PerAxis, PointRule, Repeated, Tensor
+from anagram.statement.domains.region import WITHIN, Cloud, Region, Union
+from anagram.statement.domains.rules import Chosen, GaussLegendre, PerAxis, PointRule, Repeated
 
 UNIT = (0.0, 1.0)
 AROUND = Periodic(0.0, 1.0)
 COARSE = 12  # nodes an axis on which lengths are measured
+MANY = 512  # places of a curve at which a predicate is tried
+DEEPEST = 5  # times that a piece of a surface is quartered where a predicate changes on it
 MOST_ROUNDS = 60  # of drawing more points until there are enough
 
 
@@ -87,6 +90,70 @@ def draw_unit(rule: PointRule, intervals: Sequence[tuple[float, float]]) -> tupl
     return rule.draw({str(k): i for k, i in enumerate(intervals)}, np.random.default_rng(0), closed=False)
 
 
+class Restricted(Chart):
+    """A chart on a smaller box of parameters."""
+
+    def __init__(self, chart: Chart, low: np.ndarray, high: np.ndarray) -> None:
+        self.chart, self.low, self.high = chart, low, high
+        self.intervals = (UNIT,) * len(chart.intervals)
+
+    def __call__(self, s: np.ndarray) -> Placed:
+        found = self.chart(self.low + s * (self.high - self.low))
+        return found._replace(density=found.density * float(np.prod(self.high - self.low)))
+
+
+def chart_where(chart: Chart, holds: Callable[[np.ndarray], np.ndarray]) -> list[Chart]:
+    """The pieces of a chart where a predicate of points (n, d) is true.
+
+    A curve is cut where it changes; a surface into smaller and smaller pieces.
+    """
+    if len(chart.intervals) == 1:
+        edges, inside = _changes(chart, holds)
+        if len(inside) == 1:
+            return [chart] if inside[0] else []
+        return [
+            Restricted(chart, np.array([a]), np.array([b]))
+            for (a, b), here in zip(itertools.pairwise(edges), inside, strict=True)
+            if here
+        ]
+    return _cut(chart, holds, np.zeros(len(chart.intervals)), np.ones(len(chart.intervals)), DEEPEST)
+
+
+def _changes(chart: Chart, holds: Callable[[np.ndarray], np.ndarray]) -> tuple[list[float], list[bool]]:
+    """Where on a curve a predicate changes, with both ends, and whether it holds between."""
+    t = (np.arange(MANY) + 0.5) / MANY
+
+    def at(t: np.ndarray) -> np.ndarray:
+        return holds(chart(t[:, None]).x)
+
+    values = at(t)
+    flips = np.flatnonzero(values[1:] != values[:-1])
+    low, high = t[flips], t[flips + 1]
+    for _ in range(60):
+        middle = (low + high) / 2
+        same = at(middle) == values[flips] if len(flips) else np.zeros(0, dtype=bool)
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    # A change at a round number, such as the corner x = 1, is meant to be there.
+    edges = [0.0, *np.where(np.abs(high - np.round(high, 12)) < 1e-13, np.round(high, 12), high).tolist(), 1.0]
+    return edges, [bool(values[0]), *(bool(v) for v in values[flips + 1])]
+
+
+def _cut(
+    chart: Chart, holds: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray, depth: int
+) -> list[Chart]:
+    s, _ = draw_unit(GaussLegendre(5), (UNIT,) * len(low))
+    values = holds(chart(low + s * (high - low)).x)
+    if values.all() or (depth == 0 and values.mean() > 0.5):
+        return [Restricted(chart, low, high)]
+    if depth == 0 or not values.any():
+        return []
+    found: list[Chart] = []
+    for corner in itertools.product((0, 1), repeat=len(low)):
+        begin = low + np.array(corner) * (high - low) / 2
+        found += _cut(chart, holds, begin, begin + (high - low) / 2, depth - 1)
+    return found
+
+
 class Held(NamedTuple):
     """An axis of a box that is held at one of its ends."""
 
@@ -120,9 +187,7 @@ class Patch(Region):
         self.axes = axes or space
         self.box = dict(box or {})
 
-    def times(
-        self, axes: tuple[str, ...], box: Mapping[str, tuple[float, float]], held: Held | None = None
-    ) -> Patch:
+    def times(self, axes: tuple[str, ...], box: Mapping[str, tuple[float, float]], held: Held | None = None) -> Patch:
         """The same piece for all points of a box."""
         return Patch(self.chart, self.space, self.size, axes, box, held)
 
@@ -148,6 +213,10 @@ class Patch(Region):
     def has_normal(self) -> bool:
         return self.held is not None or self.is_boundary
 
+    @property
+    def end(self) -> tuple[str, bool] | None:
+        return None if self.held is None else (self.held.axis, self.held.upper)
+
     def lies_in(self, box: Any) -> bool:
         cloud = self.scatter(GaussLegendre(4), np.random.default_rng(0))
         return self.axes == box.axes and bool(np.all(box.contains(cloud.x)))
@@ -159,8 +228,8 @@ class Patch(Region):
 
     def scatter(self, rule: PointRule, rng: np.random.Generator) -> Cloud:
         if isinstance(rule, PerAxis):
-            lengths = self.chart.lengths / self.size
-            rule = rule.stretched(dict(zip(self.space, lengths, strict=False)))
+            lengths = dict(zip(self.space, self.chart.lengths / self.size, strict=False))
+            rule = rule.stretched({axis: lengths.get(axis) for axis in self.parameters})
         if rule.is_random:
             return self._spread(rule, rng)
         s, weight = rule.draw(self.parameters, rng, closed=False)
@@ -213,6 +282,13 @@ class Patch(Region):
         normal = np.concatenate([np.asarray(n) for _, n in found])[:wanted] if self.has_normal else None
         return Cloud(x, np.full(len(x), 1 / len(x)), normal)
 
+    def where(self, holds: Callable[[np.ndarray], np.ndarray]) -> list[Patch]:
+        """Its pieces where a predicate of points (n, d) of the shape's space is true."""
+        return [
+            self if chart is self.chart else Patch(chart, self.space, self.size, self.axes, self.box, self.held)
+            for chart in chart_where(self.chart, holds)
+        ]
+
     def distance(self, x: np.ndarray) -> np.ndarray:
         """How far points lie from it, as the nearest of many points on it tells."""
         if self.held is not None:
@@ -245,12 +321,12 @@ class Patch(Region):
 
 def nearest_parameters(chart: Chart, x: np.ndarray) -> np.ndarray:
     """The parameters of the points of a chart nearest to given points (n, d): the best of a grid, then Gauss–Newton."""
-    from scipy.spatial import cKDTree
+    from scipy.spatial import KDTree
 
     count = {1: 257, 2: 49}.get(len(chart.intervals), 17)
     lines = [np.linspace(low, high, count) for low, high in chart.intervals]
     grid = np.stack([g.ravel() for g in np.meshgrid(*lines, indexing="ij")], axis=1)
-    s = grid[np.asarray(cKDTree(chart(grid).x).query(x)[1])]
+    s = grid[np.asarray(KDTree(chart(grid).x).query(x)[1])]
     around = np.array([isinstance(i, Periodic) for i in chart.intervals])
     step = 1e-6
     for _ in range(8):
@@ -285,6 +361,11 @@ class Patches(Union):
         super().__init__(tuple(patches))
         self.label, self.owner = label, owner
 
+    @property
+    def end(self) -> tuple[str, bool] | None:
+        ends = {patch.end for patch in self.parts}
+        return ends.pop() if len(ends) == 1 else None
+
     def lies_in(self, box: Any) -> bool:
         return (self.owner is not None and self.owner is box) or super().lies_in(box)
 
@@ -295,12 +376,13 @@ class Patches(Union):
 
     def _chosen(self, rule: Chosen) -> Cloud:
         """Of given points, those that lie here: in a domain all of them must, on a boundary some may."""
-        raise NotImplementedError
+        x, weight = rule.columns_of(self.axes)
+        if not self.has_normal:
+            self.owner.refuse_outside(x, f"points of {rule!r}", SettingError)
+            return Cloud(x, weight, None)
+        distance = np.min([p.distance(x) for p in self.parts], axis=0)
+        here = distance <= WITHIN * max(p.size for p in self.parts if isinstance(p, Patch))
+        return Cloud(x[here], weight[here], self.normal_at(x[here]) if here.any() else None)
 
     def __repr__(self) -> str:
         return self.label
-
-
-def is_tensor(rule: PointRule) -> bool:
-    """Whether a rule has nodes along each axis."""
-    return isinstance(rule, Tensor)

@@ -10,6 +10,8 @@ import numpy as np
 from anagram.errors import ProblemError, SettingError
 from anagram.statement.domains.rules import PointRule
 
+WITHIN = 1e-9  # of the size of a domain: how far outside a point may lie by rounding
+
 
 class Cloud(NamedTuple):
     """Points of a region with weights that sum to one and, on faces, outward normals."""
@@ -73,6 +75,11 @@ class Region(abc.ABC):
         """How much each of its parts counts; they sum to one."""
         whole = sum(part.share for part in self.parts)
         return [part.share / whole for part in self.parts]
+
+    @property
+    def end(self) -> tuple[str, bool] | None:
+        """The axis at one of whose ends it lies, and whether that is the upper one; None if it is no face."""
+        return None
 
     def distance(self, x: np.ndarray) -> np.ndarray:
         """How far points lie from a face; other regions do not need it."""
@@ -157,7 +164,7 @@ class PointSet(Region):
         return False
 
     def lies_in(self, box: Any) -> bool:
-        return self.axes == box.axes and bool(np.all((self.x >= box.low) & (self.x <= box.high)))
+        return self.axes == box.axes and bool(np.all(box.contains(self.x)))
 
     def scatter(self, rule: Any, rng: Any) -> Cloud:
         return Cloud(self.x, np.full(len(self.x), 1.0 / len(self.x)), None)

@@ -105,6 +105,16 @@ class PerAxis(Tensor):
         low, high = interval
         return low + (high - low) * (np.arange(count) + self.shift) / count, np.full(count, 1.0 / count)
 
+    def stretched(self, factors: Mapping[str, float | None]) -> PerAxis:
+        """A rule for the named axes alone, with so many times the nodes, two at least; None leaves an axis as it is."""
+        entries = {axis: self.entry(axis) for axis in factors}
+        for axis, factor in factors.items():
+            if factor is not None:
+                if np.ndim(entries[axis]):
+                    raise SettingError(f"{type(self).__name__} needs a number for the axis '{axis}' of a shape")
+                entries[axis] = max(2, math.ceil(entries[axis] * factor - 1e-9))
+        return type(self)(**entries)
+
     def along(self, axis: str) -> int:
         entry = self.entry(axis)
         return int(np.size(entry)) if np.ndim(entry) else int(entry)
@@ -382,20 +392,25 @@ class Chosen(PointRule):
     def draw(
         self, intervals: Intervals, rng: np.random.Generator, *, closed: bool, fixed: Mapping[str, float] | None = None
     ) -> Draw:
-        missing = [a for a in intervals if a not in self.columns]
-        if missing:
-            raise SettingError(f"Chosen lacks coordinates for the axes {', '.join(missing)}")
-        count = len(next(iter(self.columns.values())))
+        x, weights = self.columns_of(tuple(intervals))
+        count = len(x)
         keep = np.ones(count, dtype=bool)
         for axis, value in (fixed or {}).items():
             if axis in self.columns:
                 keep &= self.columns[axis] == value
-        x = np.stack([self.columns[a] for a in intervals], axis=1) if intervals else np.zeros((count, 0))
         for k, (axis, (low, high)) in enumerate(intervals.items()):
             if not np.all((x[:, k] >= low) & (x[:, k] <= high)):
                 raise SettingError(f"Chosen has points outside [{low:g}, {high:g}] on the axis '{axis}'")
-        weights = np.ones(count) if self.weights is None else self.weights
         return x[keep], weights[keep]
+
+    def columns_of(self, axes: Sequence[str]) -> Draw:
+        """All points (n, d), with their weights."""
+        missing = [a for a in axes if a not in self.columns]
+        if missing:
+            raise SettingError(f"Chosen lacks coordinates for the axes {', '.join(missing)}")
+        count = len(next(iter(self.columns.values())))
+        x = np.stack([self.columns[a] for a in axes], axis=1) if axes else np.zeros((count, 0))
+        return x, np.ones(count) if self.weights is None else self.weights
 
     def __repr__(self) -> str:
         return f"Chosen({len(next(iter(self.columns.values())))} points)"

@@ -10,7 +10,7 @@ import numpy as np
 
 from anagram.showing.components import part_names, real_parts
 from anagram.showing.report.page.encode import array
-from anagram.statement.domains import Box
+from anagram.statement.domains import Box, Domain
 from anagram.statement.problem import Problem
 from anagram.training.reached import Reached
 
@@ -67,7 +67,7 @@ def field_data(solution: Reached) -> dict[str, Any]:
     }
 
 
-def choose_sampling(domain: Box, count: int, limit: int = FIELD_BYTES) -> Sampling:
+def choose_sampling(domain: Domain, count: int, limit: int = FIELD_BYTES) -> Sampling:
     """As fine as `count` fields of single precision in base 64 may be within the limit."""
     values = limit * 3 // 16 // count
     dimension = domain.dimension
@@ -85,7 +85,7 @@ def choose_sampling(domain: Box, count: int, limit: int = FIELD_BYTES) -> Sampli
     return Sampling("planes", size, x, pairs, words)
 
 
-def _plane(domain: Box, pair: tuple[int, int], size: int) -> np.ndarray:
+def _plane(domain: Domain, pair: tuple[int, int], size: int) -> np.ndarray:
     x = np.tile((domain.low + domain.high) / 2, (size * size, 1))
     first, second = (np.linspace(domain.low[k], domain.high[k], size) for k in pair)
     x[:, pair[0]], x[:, pair[1]] = np.repeat(first, size), np.tile(second, size)
