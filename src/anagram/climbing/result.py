@@ -152,7 +152,7 @@ def _measure(solution: Solution, scaled: Problem, seed: int) -> None:
         "validation_loss": float(measured.validation_loss),
         "l2_error": float(measured.l2_error) if known else None,
         "relative_l2_error": float(measured.relative_l2_error) if known else None,
-        "condition_losses": {key: float(measured.condition_losses[key]) for key in scaled.conditions},
+        "condition_losses": {key: float(measured.condition_losses[key]) for key in scaled.soft},
     }
 
 

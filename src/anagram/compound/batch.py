@@ -62,6 +62,8 @@ def sample(problem: Problem, points: Points = None, seed: int = 0, inside: int |
     rules = point_rules(problem, points, inside or enough_points(problem))
     batch: Batch = {}
     for index, key in enumerate(problem.conditions):
+        if key not in rules:
+            continue
         try:
             cloud = problem.region(key).draw(rules[key], np.random.default_rng([seed, index]))
         except SettingError as error:
@@ -143,8 +145,11 @@ def point_rules(problem: Problem, points: Points, inside: int, random: bool = Fa
             raise SettingError(
                 f"points= names '{min(unknown)}', which is no condition; they are {', '.join(problem.conditions)}"
             )
-        return {key: _rule(problem, key, points.get(key), inside, random) for key in problem.conditions}
-    return {key: _rule(problem, key, points, inside, random) for key in problem.conditions}
+        exact = set(points) - set(problem.soft)
+        if exact:
+            raise SettingError(f"points= names '{min(exact)}', which holds exactly and needs none: leave it out")
+        return {key: _rule(problem, key, points.get(key), inside, random) for key in problem.soft}
+    return {key: _rule(problem, key, points, inside, random) for key in problem.soft}
 
 
 def _rule(problem: Problem, key: str, points: Any, inside: int, random: bool) -> PointRule:

@@ -63,7 +63,7 @@ class Compound(ResidualMap):
         problem, dimension = self.problem, self.problem.domain.dimension
         floats: Any = functools.partial(jax.ShapeDtypeStruct, dtype=float)
         digest = hashlib.sha256(f"{type(self.model.module).__qualname__} {self.chunk_bytes}".encode())
-        for key in problem.conditions:
+        for key in problem.soft:
             region, rows = problem.region(key), problem.rows(key)
             point = ConditionBatch(
                 floats((dimension,)),
@@ -155,7 +155,7 @@ class Compound(ResidualMap):
 
     def _parts(self, batch: Batch) -> list[tuple[str, ConditionBatch]]:
         # JAX sorts the keys of dictionaries that pass through jit: rows keep the order of the conditions.
-        return [(key, batch[key]) for key in self.problem.conditions]
+        return [(key, batch[key]) for key in self.problem.soft]
 
     def _rows(self, theta: Theta, batch: Batch) -> dict[str, Float[Array, "points rows"]]:
         return {

@@ -33,7 +33,7 @@ class SecondVariation:
 
     def __init__(self, compound: Compound) -> None:
         self.compound = compound
-        self.powers = {key: _monomials(compound, key) for key in compound.problem.conditions}
+        self.powers = {key: _monomials(compound, key) for key in compound.problem.soft}
 
     def matrix(self, theta: Float[Array, " params"], batch: Batch) -> Float[Array, "params params"]:
         """The P×P matrix, summed over all rows as the loss weighs them."""

@@ -16,6 +16,7 @@ from jaxtyping import Array, Float
 from anagram.errors import SettingError
 from anagram.models.jets import HIGHEST_ORDER
 from anagram.models.mlp import Network, Placement
+from anagram.models.products import combined, lower
 from anagram.models.spec import ModelSpec
 from anagram.statement.evaluation import nested
 from anagram.statement.expressions import Derivatives, Index, Leaf, Wanted
@@ -58,6 +59,14 @@ class ModelSource:
 
     def derivatives(self, x: Array, wanted: dict[str, Wanted]) -> dict[str, Derivatives]:
         """The wanted derivatives of each unknown at a point."""
+        made = {name: self.sought.ansatz[name] for name in wanted if name in self.sought.ansatz}
+        if not made:
+            return self._raw(x, wanted)
+        raw = self._raw(x, {n: lower(which) if n in made else which for n, which in wanted.items()})
+        return {n: combined(made[n], x, wanted[n], raw[n]) if n in made else raw[n] for n in wanted}
+
+    def _raw(self, x: Array, wanted: dict[str, Wanted]) -> dict[str, Derivatives]:
+        """Those of what the module itself gives."""
         if isinstance(self.module, ByUnknown):
             found: dict[str, Derivatives] = {}
             for unknown in self.sought.unknowns:
@@ -139,7 +148,16 @@ class ParametricModel:
 
     def values(self, theta: Float[Array, " params"], x: Float[Array, " axes"]) -> Float[Array, " outputs"]:
         """All real components of the unknowns at one point."""
-        return jnp.ravel(self._module(theta)(x))
+        if not self.sought.ansatz:
+            return jnp.ravel(self._module(theta)(x))
+        here = (0,) * len(self.sought.domain.axes)
+        wanted = {u.name: Wanted([here]) for u in self.sought.unknowns}
+        found = self.source(theta).derivatives(x, wanted)
+        parts: list[Array] = []
+        for unknown in self.sought.unknowns:
+            value = found[unknown.name].values[here]
+            parts += [jnp.real(value), jnp.imag(value)] if unknown.is_complex else [value]
+        return jnp.stack(parts)
 
     def quantities(self, theta: Float[Array, " params"], frame: Frame) -> dict[str, Field]:
         """The unknown fields u_θ and the coefficients, by name, as operators receive them."""
@@ -194,7 +212,7 @@ class ParametricModel:
         axes = self.sought.domain.axes
         point = jax.ShapeDtypeStruct((len(axes),), jnp.result_type(float))
         try:
-            shape = jax.eval_shape(self.values, self.theta, point)
+            shape = jax.eval_shape(lambda t, x: jnp.ravel(self._module(t)(x)), self.theta, point)
         except Exception as error:
             raise SettingError(
                 f"the model does not accept a point with the {len(axes)} coordinates {', '.join(axes)}: {error}"

@@ -35,12 +35,15 @@ class Condition:
             for a vector-valued condition, or an array of values on ``domain.points(...)``.
         weight: how much the mean square of this condition counts in the loss; see `Problem.weight` for what it is
             unless given.
+        exact: whether it holds exactly, because it is built into the model: u = G + Φ·N. For the value of an unknown
+            on faces and parts of the boundary, and for its slope on a face where its value is exact too.
     """
 
     operator: Callable[..., Any]
     on: Region | None = None
     equals: Any = 0.0
     weight: float | None = None
+    exact: bool = False
 
     def __post_init__(self) -> None:
         if not callable(self.operator):
@@ -49,6 +52,12 @@ class Condition:
             )
         if self.on is not None and not isinstance(self.on, Region):
             raise ProblemError(f"on= needs a region such as domain.face(t=0) or domain.boundary(), not {self.on!r}")
+        if not isinstance(self.exact, bool):
+            raise ProblemError(f"exact= is True or False, not {self.exact!r}")
+        if self.exact and self.weight is not None:
+            raise ProblemError(
+                "a condition with exact=True holds exactly and is no part of the loss: leave weight= out"
+            )
         weight = 1.0 if self.weight is None else self.weight
         if (
             isinstance(weight, bool)

@@ -23,6 +23,7 @@ from anagram.statement.condition import (
     mapped_source,
 )
 from anagram.statement.domains import Domain, Kronecker
+from anagram.statement.exactly import ansatz_of
 from anagram.statement.unknowns import Unknown, Unknowns
 
 Reference = Callable[[np.ndarray], np.ndarray]
@@ -87,6 +88,9 @@ class Problem:
             for key, condition in self.conditions.items()
         }
         self.components = probe.check_conditions(self)
+        self.ansatz = ansatz_of(self)
+        if not self.soft:
+            raise ProblemError("all conditions are exact=True: the equation itself must be left to the model")
         self.solution = _solution(solution, self.unknowns, domain.axes)
         self.reference = reference
         if reference is not None and not callable(reference):
@@ -137,7 +141,12 @@ class Problem:
     @property
     def sought(self) -> Unknowns:
         """The unknowns, without the conditions on them."""
-        return Unknowns(self.domain, self.unknowns, self.coefficients)
+        return Unknowns(self.domain, self.unknowns, self.coefficients, self.ansatz)
+
+    @property
+    def soft(self) -> tuple[str, ...]:
+        """The conditions that are part of the loss: all but those that hold exactly."""
+        return tuple(key for key, condition in self.conditions.items() if not condition.exact)
 
     @functools.cached_property
     def is_linear(self) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from anagram.statement.domains import Domain
 
@@ -21,6 +22,16 @@ class Unknown:
         return 2 if self.is_complex else 1
 
 
+class Ansatz(NamedTuple):
+    """u = G + Φ·N: what a field is made of whose conditions hold exactly, whatever N is.
+
+    Both are functions of one point that JAX can differentiate.
+    """
+
+    known: Callable[[Any], Any]
+    factor: Callable[[Any], Any]
+
+
 @dataclass(frozen=True)
 class Unknowns:
     """What a model must provide: which fields and coefficients are unknown, and on which domain."""
@@ -28,6 +39,7 @@ class Unknowns:
     domain: Domain
     unknowns: tuple[Unknown, ...]
     coefficients: Mapping[str, float]
+    ansatz: Mapping[str, Ansatz] = field(default_factory=dict)
 
     @property
     def outputs(self) -> int:

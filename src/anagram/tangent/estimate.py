@@ -215,7 +215,7 @@ class Estimator:
     def _undetermined(self, free: float) -> tuple[str, ...]:
         """Whether the conditions leave the solution open; then its residual says nothing about its error."""
         inner = self.problem.domain.dimension
-        if all(self.problem.region(key).dimension < inner for key in self.problem.conditions):
+        if all(self.problem.region(key).dimension < inner for key in self.problem.soft):
             return (f"{NOT_DETERMINED[1]} the domain",)
         if free > FREE:
             return (f"{NOT_DETERMINED[0]}: it can be changed without any of them noticing",)
@@ -233,7 +233,7 @@ def _fresh_rules(problem: Problem, inside: int, which: int) -> dict[str, PointRu
         return rules
     nodes = min(MOST_NODES, max(3, round(inside ** (1 / problem.domain.dimension))) + which // 2)
     rule = GaussLegendre(nodes) if which % 2 == 0 else Fejer(nodes)
-    return {**rules, **{key: rule for key in problem.conditions if problem.region(key).dimension > 0}}
+    return {**rules, **{key: rule for key in problem.soft if problem.region(key).dimension > 0}}
 
 
 def _programs(compound: Compound) -> tuple[Callable[..., Any], ...]:

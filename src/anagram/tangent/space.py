@@ -168,8 +168,8 @@ class TangentSpace:
 
     # -- inside ---------------------------------------------------------------------------------------
     def _key(self, condition: str) -> str:
-        if condition not in self.problem.conditions:
-            raise ProblemError(f"there is no condition '{condition}'; there are {', '.join(self.problem.conditions)}")
+        if condition not in self.problem.soft:
+            raise ProblemError(f"there is no condition '{condition}'; there are {', '.join(self.problem.soft)}")
         return condition
 
     def _gradients(self, key: str, x: Any) -> np.ndarray:
@@ -181,14 +181,14 @@ class TangentSpace:
             raise ProblemError(f"points are an array (n, {len(axes)}) with columns {', '.join(axes)}, not {x.shape}")
         if not np.all(np.isfinite(x)):
             raise ProblemError("some coordinates of the points are not finite numbers")
-        normal = self.problem.region(key).normal_at(x) if key in self.problem.conditions else None
+        normal = self.problem.region(key).normal_at(x) if key in self.problem.soft else None
         rows = self._compiled(key)(self.theta, jnp.asarray(x), None if normal is None else jnp.asarray(normal))
         return np.asarray(rows).reshape(-1, self.theta.size)
 
     @functools.cache  # noqa: B019  (a space is short-lived)
     def _compiled(self, key: str) -> Callable[..., Array]:
         def rows_at(theta: Array, x: Array, normal: Array | None) -> Array:
-            if key in self.problem.conditions:
+            if key in self.problem.soft:
                 return self.compound.operator_rows(key, theta, x, normal)
             fields = self.model.quantities(theta, self.problem.domain.frame)
             return real_rows([fields[unknown.name].at(x) for unknown in self.problem.unknowns])
@@ -216,7 +216,7 @@ def with_boundary_weight(problem: Problem, factor: float) -> Problem:
     if not 0 < factor < np.inf:
         raise SettingError(f"the factor of the boundary's weight must be positive, not {factor!r}")
     inner = problem.domain.dimension
-    on_boundary = {key: problem.region(key).dimension < inner for key in problem.conditions}
+    on_boundary = {key: problem.region(key).dimension < inner for key in problem.soft}
     weights = {key: problem.weight(key) * (factor if outer else 1.0) for key, outer in on_boundary.items()}
     return problem.restated(weights=weights)
 

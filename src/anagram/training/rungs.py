@@ -114,7 +114,7 @@ def rung_points(plan: Plan, problem: Problem, parameters: int) -> dict[str, Poin
     inner = _inner(problem)
     nodes = min(MOST_NODES, max(3, round(inside ** (1 / dimension))))
     rules: dict[str, PointRule] = {}
-    for key in problem.conditions:
+    for key in problem.soft:
         region = problem.region(key)
         if isinstance(region, PointSet) or region.dimension == 0:
             continue
@@ -134,7 +134,7 @@ def inside_points(plan: Plan, problem: Problem, parameters: int) -> int:
 
 
 def _inner(problem: Problem) -> list[str]:
-    return [key for key in problem.conditions if problem.region(key).dimension == problem.domain.dimension]
+    return [key for key in problem.soft if problem.region(key).dimension == problem.domain.dimension]
 
 
 def rung_from_json(data: Mapping[str, Any]) -> Rung:

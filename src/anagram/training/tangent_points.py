@@ -77,7 +77,7 @@ class TangentPoints(MovingPoints):
         residual, modes, gradient = (np.asarray(a) for a in self.look(theta, pool))
         rng = np.random.default_rng([self.seed, step, _CANDIDATES])
         new, start = dict(batch), 0
-        for key in self.compound.problem.conditions:
+        for key in self.compound.problem.soft:
             part = pool[key]
             rows = slice(start, start + part.source.size)
             start = rows.stop

@@ -318,7 +318,7 @@ class Trainer:
             "seconds": self.seconds,
             "compile_seconds": self.compile_seconds,
             **{k: losses[k] for k in ("loss", "validation_loss", "l2_error", "relative_l2_error")},
-            "condition_losses": {key: float(measured.condition_losses[key]) for key in self.problem.conditions},
+            "condition_losses": {key: float(measured.condition_losses[key]) for key in self.problem.soft},
             # Where points are given there are no others: these losses are on the points of the run itself.
             "given_points": [k for k in self.problem.conditions if isinstance(self.problem.region(k), PointSet)],
             "parameters": self.model.parameters,

@@ -52,6 +52,13 @@ class Chart(abc.ABC):
         unit normals (n, d), outward.
         """
 
+    def implicit(self) -> Callable[[Any], Any] | None:
+        """On a boundary, a function of points in space that vanishes on the piece and what it is a part of.
+
+        It grows like the distance, with one sign on each side; None where no such function is known.
+        """
+        return None
+
     @functools.cached_property
     def measure(self) -> float:
         """Length, area or volume: the integral of the density, with nodes doubled until it no longer changes."""
@@ -100,6 +107,9 @@ class Restricted(Chart):
     def __call__(self, s: np.ndarray) -> Placed:
         found = self.chart(self.low + s * (self.high - self.low))
         return found._replace(density=found.density * float(np.prod(self.high - self.low)))
+
+    def implicit(self) -> Callable[[Any], Any] | None:
+        return self.chart.implicit()
 
 
 def chart_where(chart: Chart, holds: Callable[[np.ndarray], np.ndarray]) -> list[Chart]:

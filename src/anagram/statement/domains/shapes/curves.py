@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +28,10 @@ class Curve(abc.ABC):
     def slope(self, t: np.ndarray) -> np.ndarray:
         """Derivatives dx/dt (n, 2)."""
 
+    def implicit(self) -> Callable[[Any], Any] | None:
+        """A function of the point that vanishes on the curve and on what it is a part of; None if none is known."""
+        return None
+
     @property
     def interval(self) -> tuple[float, float]:
         """The interval of its parameter."""
@@ -46,6 +52,10 @@ class Line(Curve):
             self.end - (1 - t[:, None]) * (self.end - self.start),
         )
 
+    def implicit(self) -> Callable[[Any], Any]:
+        along = (self.end - self.start) / np.linalg.norm(self.end - self.start)
+        return lambda x: along[0] * (x[1] - self.start[1]) - along[1] * (x[0] - self.start[0])
+
     def slope(self, t: np.ndarray) -> np.ndarray:
         return np.broadcast_to(self.end - self.start, (len(t), 2))
 
@@ -65,6 +75,11 @@ class Arc(Curve):
     def slope(self, t: np.ndarray) -> np.ndarray:
         angle = self.begin + t * (self.end - self.begin)
         return (self.end - self.begin) * np.stack([-np.sin(angle), np.cos(angle)], axis=1) @ self.matrix.T
+
+    def implicit(self) -> Callable[[Any], Any]:
+        inverse = np.linalg.inv(self.matrix)
+        size = np.sqrt(abs(np.linalg.det(self.matrix)))
+        return lambda x: size * (1 - sum(v**2 for v in inverse @ (x - self.center))) / 2
 
 
 class Fan(Chart):
@@ -92,3 +107,6 @@ class Edge(Chart):
         speed = np.linalg.norm(slope, axis=1)
         normal = np.stack([slope[:, 1], -slope[:, 0]], axis=1) / speed[:, None]
         return Placed(self.curve.at(s[:, 0]), speed, normal)
+
+    def implicit(self) -> Callable[[Any], Any] | None:
+        return self.curve.implicit()
