@@ -4,15 +4,18 @@ from anagram.models.linear import Fourier, Polynomial
 from anagram.models.mlp import MLP
 from anagram.models.parametric import ParametricModel, count_parameters
 from anagram.models.pieces import Pieces
+from anagram.models.singular import Enriched, Singular
 from anagram.models.spec import ModelSpec, spec_from_json, spec_to_json
 
 __all__ = [
     "MLP",
+    "Enriched",
     "Fourier",
     "ModelSpec",
     "ParametricModel",
     "Pieces",
     "Polynomial",
+    "Singular",
     "count_parameters",
     "spec_from_json",
     "spec_to_json",

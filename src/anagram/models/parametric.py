@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -17,6 +17,7 @@ from anagram.errors import SettingError
 from anagram.models.jets import HIGHEST_ORDER
 from anagram.models.mlp import Network, Placement
 from anagram.models.products import combined, lower
+from anagram.models.singular import EnrichedModule
 from anagram.models.spec import ModelSpec
 from anagram.statement.evaluation import nested
 from anagram.statement.expressions import Derivatives, Index, Leaf, Wanted
@@ -87,13 +88,7 @@ def _derivatives(
     """Of the unknowns that a module gives, from the places of their first components among its outputs."""
     indices = tuple(dict.fromkeys(index for which in wanted.values() for index in which.indices))
     sums = [terms for which in wanted.values() for terms in which.sums]
-    orders = [sum(index) for index in indices] + [sum(terms[0][0]) for terms in sums]
-    if isinstance(module, Network) and max(orders) <= HIGHEST_ORDER:
-        values, totals = module.jets(x, indices, sums)
-    else:
-        read = dict.fromkeys([*indices, *(index for terms in sums for index, _ in terms)])
-        values = {index: _nested_outputs(module, x, index) for index in read}
-        totals: list[Any] = [sum(c * values[index] for index, c in terms) for terms in sums]
+    values, totals = _outputs(module, x, indices, sums)
     remaining = iter(totals)
     found: dict[str, Derivatives] = {}
     for name, which in wanted.items():
@@ -103,6 +98,18 @@ def _derivatives(
             {index: pick(values[index]) for index in which.indices}, [pick(next(remaining)) for _ in which.sums]
         )
     return found
+
+
+def _outputs(module: Any, x: Array, indices: Sequence[Index], sums: Sequence[Any]) -> tuple[dict[Index, Array], Any]:
+    """Derivatives of all outputs of a module, and sums of them: as fast as the module allows."""
+    if isinstance(module, EnrichedModule):
+        return module.jets(x, indices, sums, _outputs)
+    orders = [sum(index) for index in indices] + [sum(terms[0][0]) for terms in sums]
+    if isinstance(module, Network) and max(orders) <= HIGHEST_ORDER:
+        return module.jets(x, indices, sums)
+    read = dict.fromkeys([*indices, *(index for terms in sums for index, _ in terms)])
+    values = {index: _nested_outputs(module, x, index) for index in read}
+    return values, [sum(c * values[index] for index, c in terms) for terms in sums]
 
 
 def _nested_outputs(module: Any, x: Array, index: Index) -> Array:
@@ -230,7 +237,7 @@ def _is_placement(leaf: Any) -> bool:
 
 
 def _roughened(module: Any) -> Any:
-    return module.rough() if isinstance(module, Network | ByUnknown) else module
+    return module.rough() if isinstance(module, Network | ByUnknown | EnrichedModule) else module
 
 
 def _component(values: Array, offset: int, is_complex: bool) -> Array:

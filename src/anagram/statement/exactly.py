@@ -66,7 +66,7 @@ def ansatz_of(problem: Problem) -> dict[str, Ansatz]:
                 given.setdefault(name, []).append(one)
     found = {name: _ansatz(problem, several) for name, several in given.items()}
     for name, several in given.items():
-        _check(problem, found[name], several)
+        _check(found[name], several)
     return found
 
 
@@ -193,7 +193,7 @@ def _corrected(k: int, interval: tuple[float, float], known: PointFunction, ends
     return corrected
 
 
-def _check(problem: Problem, ansatz: Ansatz, given: Sequence[Given]) -> None:
+def _check(ansatz: Ansatz, given: Sequence[Given]) -> None:
     """Whether the data of parts that meet agree: otherwise no field has them all."""
     for g in given:
         x = jnp.asarray(g.region.draw(GaussLegendre(5), np.random.default_rng(0)).x)

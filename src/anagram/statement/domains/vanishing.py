@@ -71,8 +71,8 @@ def _of_part(part: Region, inside: np.ndarray, what: str) -> PointFunction:
     bulge = chart(np.array([[0.5]])).x[0]
     if np.linalg.norm(bulge - middle) > 0.45 * length:
         raise ProblemError(
-            f"{what}: exact=True cannot be built in on {part!r}, a long arc of a curve that goes on through the domain: "
-            "leave exact= out there"
+            f"{what}: exact=True cannot be built in on {part!r}, a long arc of a curve that goes on through the domain"
+            ": leave exact= out there"
         )
 
     def trimmed(x: Array) -> Array:
