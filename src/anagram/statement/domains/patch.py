@@ -40,9 +40,11 @@ class Chart(abc.ABC):
 
     Attributes:
         intervals: `UNIT` or, where the chart is periodic in a parameter, `AROUND`, for each parameter.
+        labels: names by which a piece of a boundary is found, beside that of the part it belongs to.
     """
 
     intervals: tuple[tuple[float, float], ...]
+    labels: tuple[str, ...] = ()
 
     @abc.abstractmethod
     def __call__(self, s: np.ndarray) -> Placed:
