@@ -61,7 +61,7 @@ class Chart(abc.ABC):
         while True:
             s, weight = draw_unit(GaussLegendre(count), self.intervals)
             new = float(weight @ self(s).density)
-            if abs(new - old) <= 4e-16 * abs(new) or count ** len(self.intervals) > 2**18:
+            if abs(new - old) <= 1e-14 * abs(new) or count ** len(self.intervals) > 2**18:
                 return new
             count, old = 2 * count, new
 

@@ -72,14 +72,28 @@ class Curve(abc.ABC):
             t = np.sort(np.concatenate([t, fine[1::2][sharp]]))
         return t
 
+    def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes and weights that integrate smooth functions of its parameter to rounding."""
+        x, w = np.polynomial.legendre.leggauss(2 if self.straight else 16)
+        low, step = self.edges[:-1, None], np.diff(self.edges)[:, None]
+        return (low + step * (x + 1) / 2).ravel(), (step * w / 2).ravel()
+
+    def area_from(self, point: np.ndarray) -> float:
+        """The area between a point p and the curve: ½ ∫ (x − p) × dx."""
+        t, weight = self._nodes()
+        at, slope = self.at(t) - point, self.slope(t)
+        return float(0.5 * weight @ (at[:, 0] * slope[:, 1] - at[:, 1] * slope[:, 0]))
+
     @functools.cached_property
     def area(self) -> float:
-        """What it adds to the area that a loop encloses: ½ ∫ x dy − y dx."""
-        x, w = np.polynomial.legendre.leggauss(2 if self.straight else 12)
-        low, step = self.edges[:-1, None], np.diff(self.edges)[:, None]
-        t = (low + step * (x + 1) / 2).ravel()
-        at, slope = self.at(t), self.slope(t)
-        return float(0.5 * (step * w / 2).ravel() @ (at[:, 0] * slope[:, 1] - at[:, 1] * slope[:, 0]))
+        """What it adds to the area that a loop encloses."""
+        return self.area_from(np.zeros(2))
+
+    @functools.cached_property
+    def length(self) -> float:
+        """Its length."""
+        t, weight = self._nodes()
+        return float(weight @ np.linalg.norm(self.slope(t), axis=1))
 
     @functools.cached_property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -221,6 +235,10 @@ class Fan(Chart):
         density = s[:, 0] * np.abs(ray[:, 0] * slope[:, 1] - ray[:, 1] * slope[:, 0])
         return Placed(self.apex + s[:, :1] * ray, density, None)
 
+    @functools.cached_property
+    def measure(self) -> float:
+        return self.curve.area_from(self.apex)
+
 
 class Edge(Chart):
     """A curve as a piece of a boundary; its normal points to its right, out of the set on its left."""
@@ -234,3 +252,7 @@ class Edge(Chart):
         speed = np.linalg.norm(slope, axis=1)
         normal = np.stack([slope[:, 1], -slope[:, 0]], axis=1) / speed[:, None]
         return Placed(self.curve.at(s[:, 0]), speed, normal)
+
+    @functools.cached_property
+    def measure(self) -> float:
+        return self.curve.length

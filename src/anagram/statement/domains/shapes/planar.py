@@ -77,7 +77,7 @@ class Planar(Shape):
         """
         found = []
         for loop in self.loops():
-            lengths = [np.linalg.norm(np.diff(p.curve.at(p.curve.edges), axis=0), axis=1).sum() for p in loop]
+            lengths = [piece.curve.length for piece in loop]
             for piece, length in zip(loop, lengths, strict=True):
                 count = 2 if piece.curve.straight else max(9, round(points * length / sum(lengths)) + 1)
                 found.append((piece.part, piece.curve.at(np.linspace(0, 1, count))))
