@@ -11,6 +11,7 @@ PACKAGE = Path(__file__).parent.parent / "src" / "anagram"
 # The rooms, in order; those of one line stand side by side and do not see each other.
 ORDER = (
     ("errors", "environment", "version"),
+    ("untrusted",),
     ("statement",),
     ("models",),
     ("compound",),

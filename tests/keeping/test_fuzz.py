@@ -18,12 +18,12 @@ import pytest
 import anagram as ag
 from anagram.keeping import checkpoint
 from anagram.keeping.snapshot import Snapshot, restore, take
-from anagram.keeping.untrusted import read_json
 from anagram.programs.page import write_page
 from anagram.showing.export import to_npz
 from anagram.training.budget import Budget
 from anagram.training.setting import Setting
 from anagram.training.trainer import Trainer
+from anagram.untrusted import read_json
 from mutations import damaged_arrays, damaged_bytes, damaged_header, damaged_json
 from problems import LINE
 from smallruns import PROBLEM, heat_run, own_run

@@ -20,12 +20,12 @@ import anagram as ag
 from anagram.keeping import checkpoint
 from anagram.keeping.atomic import write_atomically
 from anagram.keeping.snapshot import restore, take
-from anagram.keeping.untrusted import read_json
 from anagram.programs.page import write_page
 from anagram.showing.export import to_npz
 from anagram.training.budget import Budget
 from anagram.training.setting import Setting
 from anagram.training.trainer import Trainer
+from anagram.untrusted import read_json
 from mutations import header_of, with_header
 from problems import LINE
 from smallruns import PROBLEM, own_run
@@ -160,7 +160,7 @@ def test_long_headers_and_texts(run):
 
 
 def test_a_text_may_take_a_part_of_the_memory_only(run, monkeypatch):
-    monkeypatch.setattr("anagram.keeping.untrusted.physical_memory", lambda: 2**15)
+    monkeypatch.setattr("anagram.untrusted.physical_memory", lambda: 2**15)
     with pytest.raises(ag.FileError, match="more than a run writes"):
         ag.load(run)
 

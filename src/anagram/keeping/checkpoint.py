@@ -14,7 +14,7 @@ import numpy as np
 from anagram.errors import FileError
 from anagram.keeping.atomic import json_text, write_atomically
 from anagram.keeping.snapshot import Snapshot
-from anagram.keeping.untrusted import arrays_of, metadata_of, read_arrays, read_header, read_json
+from anagram.untrusted import arrays_of, metadata_of, read_arrays, read_header, read_json
 
 FORMAT = "anagram-checkpoint-2"
 NAMES = ("checkpoint-0.safetensors", "checkpoint-1.safetensors")

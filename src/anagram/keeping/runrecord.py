@@ -11,10 +11,10 @@ import jax
 
 from anagram.errors import FileError
 from anagram.keeping.atomic import json_text, write_atomically
-from anagram.keeping.untrusted import read_json, read_text
 from anagram.models import ParametricModel
 from anagram.statement.problem import Problem
 from anagram.training.configuration import model_to_json
+from anagram.untrusted import read_json, read_text
 from anagram.version import __version__
 
 FORMAT = 3

@@ -23,7 +23,6 @@ from anagram.keeping.runrecord import (
     refuse_foreign,
     write_record,
 )
-from anagram.keeping.untrusted import arrays_of, read_arrays, read_json, read_text
 from anagram.models import ParametricModel, count_parameters
 from anagram.statement.domains import Box
 from anagram.statement.problem import Problem
@@ -31,6 +30,7 @@ from anagram.statement.unknowns import Unknown, Unknowns
 from anagram.training.configuration import model_from_json
 from anagram.training.history import History
 from anagram.training.reached import Reached
+from anagram.untrusted import arrays_of, read_arrays, read_json, read_text
 
 ARRAYS, METRICS = "solution.safetensors", "metrics.jsonl"
 _STEP = "steps."

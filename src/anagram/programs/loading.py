@@ -12,9 +12,9 @@ from typing import Any
 
 from anagram import catalogue
 from anagram.errors import AnagramError, SettingError
-from anagram.keeping.untrusted import read_text
 from anagram.statement.problem import Problem
 from anagram.training.case import Case, case_of
+from anagram.untrusted import read_text
 
 LARGEST_SOURCE = 16 * 2**20  # bytes of a Python file
 

@@ -14,8 +14,8 @@ import numpy as np
 from anagram.errors import FileError
 from anagram.keeping.atomic import json_text, write_atomically
 from anagram.keeping.records import is_number, is_whole
-from anagram.keeping.untrusted import read_json, read_text
 from anagram.programs.reproduce.plan import METHODS, PROBLEMS, Experiment
+from anagram.untrusted import read_json, read_text
 
 QUANTITIES = ("l2_error", "test_loss", "loss")
 STATISTICS = ("median", "minimum", "maximum", "mean", "std")

@@ -18,7 +18,7 @@ from anagram.statement.domains.rules import (
     Tangent,
     Uniform,
 )
-from anagram.statement.domains.shapes import Disk, Ellipse
+from anagram.statement.domains.shapes import Disk, Ellipse, Interior, Planar, Polygon
 
 __all__ = [
     "Box",
@@ -31,12 +31,15 @@ __all__ = [
     "Face",
     "GaussLegendre",
     "Grid",
+    "Interior",
     "Interval",
     "Kronecker",
     "LatinHypercube",
     "Periodic",
+    "Planar",
     "PointRule",
     "PointSet",
+    "Polygon",
     "Redrawn",
     "Region",
     "Repeated",

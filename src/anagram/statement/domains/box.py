@@ -108,6 +108,22 @@ class Box(Domain):
             raise ProblemError(f"both boxes have the axis '{min(shared)}': axes of a product need different names")
         return Box(**self.intervals, **other.intervals)
 
+    # -- sets -------------------------------------------------------------------------------------------
+    def as_shape(self) -> Any:
+        """The same set as a shape, which can be joined with others, cut and cut out."""
+        from anagram.statement.domains.shapes.polygon import Polygon
+
+        return Polygon.of_box(self)
+
+    def __or__(self, other: Any) -> Any:
+        return self.as_shape() | other if isinstance(other, Domain) else super().__or__(other)
+
+    def __and__(self, other: Any) -> Any:
+        return self.as_shape() & other if isinstance(other, Domain) else NotImplemented
+
+    def __sub__(self, other: Any) -> Any:
+        return self.as_shape() - other if isinstance(other, Domain) else NotImplemented
+
     def __repr__(self) -> str:
         return "Box(" + ", ".join(f"{a}={ends_in_words(i)}" for a, i in self.intervals.items()) + ")"
 

@@ -40,9 +40,11 @@ class Chart(abc.ABC):
 
     Attributes:
         intervals: `UNIT` or, where the chart is periodic in a parameter, `AROUND`, for each parameter.
+        labels: names by which a piece of a boundary is found, beside that of the part it belongs to.
     """
 
     intervals: tuple[tuple[float, float], ...]
+    labels: tuple[str, ...] = ()
 
     @abc.abstractmethod
     def __call__(self, s: np.ndarray) -> Placed:
@@ -66,7 +68,7 @@ class Chart(abc.ABC):
         while True:
             s, weight = draw_unit(GaussLegendre(count), self.intervals)
             new = float(weight @ self(s).density)
-            if abs(new - old) <= 4e-16 * abs(new) or count ** len(self.intervals) > 2**18:
+            if abs(new - old) <= 1e-14 * abs(new) or count ** len(self.intervals) > 2**18:
                 return new
             count, old = 2 * count, new
 

@@ -19,6 +19,7 @@ from anagram.statement.domains.region import Cloud, Region, Union
 from anagram.statement.domains.rules import PointRule
 
 SPACE = ("x", "y", "z")
+SHOWN = 12  # names of pieces of a boundary that a message lists
 
 
 class Patched(Domain):
@@ -67,14 +68,19 @@ class Patched(Domain):
         known = self.boundaries
         if name in known:
             return known[name]
+        every = [patch for patches in known.values() for patch in patches]
+        labelled = tuple(patch for patch in every if name in patch.chart.labels)
+        if labelled:
+            return labelled
         # A part of several pieces has them by number: "frame.0", "frame.1".
         whole, _, number = str(name).rpartition(".")
         if whole in known and number.isdecimal() and int(number) < len(known[whole]):
             return (known[whole][int(number)],)
+        others = sorted({label for patch in every for label in patch.chart.labels if label not in known})
         pieces = "".join(f", '{key}.0' to '{key}.{len(p) - 1}'" for key, p in known.items() if len(p) > 1)
         raise ProblemError(
             f"the boundary of {self!r} has no part {name!r}: its parts are "
-            f"{', '.join(repr(key) for key in known)}{pieces}"
+            f"{', '.join(map(repr, (*known, *others[:SHOWN])))}{pieces if not others else ', ...'}"
         )
 
     def _where(self, predicate: Callable[..., Any]) -> list[Patch]:

@@ -8,11 +8,13 @@ import numpy as np
 
 from anagram.errors import ProblemError
 from anagram.statement.domains.region import WITHIN
-from anagram.statement.domains.shape import SPACE, Shape
-from anagram.statement.domains.shapes.curves import Arc, Edge, Fan
+from anagram.statement.domains.shape import SPACE
+from anagram.statement.domains.shapes.curves import Arc, Fan
+from anagram.statement.domains.shapes.outlines import Loop, Piece
+from anagram.statement.domains.shapes.planar import Planar
 
 
-class Ellipse(Shape):
+class Ellipse(Planar):
     """An ellipse with its inside: ``Ellipse(center=(0, 0), radii=(2, 1))``.
 
     Args:
@@ -44,15 +46,11 @@ class Ellipse(Shape):
 
     kind = "an ellipse"
 
-    @property
-    def _curve(self) -> Arc:
-        return Arc(self.center, self.matrix, 0.0, 2 * np.pi)
+    def loops(self) -> list[Loop]:
+        return [[Piece(Arc(self.center, self.matrix, 0.0, 2 * np.pi), self.name)]]
 
     def charts(self) -> list[Fan]:
-        return [Fan(self.center, self._curve)]
-
-    def boundary_charts(self) -> dict[str, Sequence[Edge]]:
-        return {self.name: [Edge(self._curve)]}
+        return [Fan(self.center, self.edge.curves[0])]
 
     @property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:

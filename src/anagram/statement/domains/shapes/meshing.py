@@ -1,0 +1,163 @@
+"""Any outline in the plane cut into patches: triangles between its corners, joined in pairs, with curved sides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from anagram.statement.domains.patch import UNIT, Chart, draw_unit
+from anagram.statement.domains.rules import GaussLegendre
+from anagram.statement.domains.shapes.curves import Curve, Fan, Line
+from anagram.statement.domains.shapes.rings import crossing
+from anagram.statement.domains.shapes.sheets import Sheet, cross
+from anagram.statement.domains.shapes.triangles import Edge, Triangle, Triangulation
+
+TURN = 1.8  # radians by which a side of a patch turns, at most
+GOOD = 0.3  # sine of the angle between the directions of a patch with four sides, at least
+ROUNDS = 7  # of cutting curves into shorter ones
+
+
+class Sides(NamedTuple):
+    """An outline as a polygon: its corners (n, 2), and a curve for each edge."""
+
+    x: np.ndarray
+    edges: dict[Edge, Curve]
+
+
+def mesh(outer: Sequence[Curve], holes: Sequence[Sequence[Curve]]) -> list[Chart]:
+    """Charts of what lies inside of a loop and outside of others; [] if there is no way to find them."""
+    loops = [[part for curve in loop for part in _short(curve)] for loop in (outer, *holes)]
+    for _ in range(ROUNDS):
+        sides = _sides(loops)
+        if (
+            sides is None
+            or crossing([np.array([c.at(np.zeros(1))[0] for c in loop]) for loop in loops], False) is not None
+        ):
+            loops = [[half for curve in loop for half in _halves(curve)] for loop in loops]
+            continue
+        triangles = Triangulation(sides.x, list(sides.edges)).inside
+        charts, bad = _charts(triangles, sides)
+        if triangles and not bad:
+            return charts
+        wrong = {id(sides.edges[e]) for e in bad} or {id(c) for loop in loops for c in loop}
+        loops = [[half for c in loop for half in (_halves(c) if id(c) in wrong else [c])] for loop in loops]
+    return []
+
+
+def _short(curve: Curve) -> list[Curve]:
+    """A curve cut into parts that turn by little; a closed one into three at least."""
+    if curve.straight:
+        return [curve]
+    slope = curve.slope(curve.edges)
+    turns = np.abs(np.arctan2(cross(slope[:-1], slope[1:]), np.sum(slope[:-1] * slope[1:], axis=1)))
+    count = max(4 if curve.closed else 1, int(np.ceil(turns.sum() / TURN)))
+    if count == 1:
+        return [curve]
+    # Each part turns by the same amount, or nearly: half by turning, half by length of the parameter.
+    progress = np.concatenate([[0], np.cumsum(turns)]) / turns.sum() + curve.edges
+    cuts = np.interp(np.linspace(0, 2, count + 1), progress, curve.edges)
+    return [curve.piece(a, b) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+
+
+def _halves(curve: Curve) -> list[Curve]:
+    return [curve] if curve.straight else [curve.piece(0.0, 0.5), curve.piece(0.5, 1.0)]
+
+
+def _sides(loops: Sequence[Sequence[Curve]]) -> Sides | None:
+    """Corners, of which those at one place are one, and directed edges; None if two edges join the same corners."""
+    starts = np.array([curve.at(np.zeros(1))[0] for loop in loops for curve in loop])
+    size = np.ptp(starts, axis=0).max()
+    number: list[int] = []
+    kept: list[np.ndarray] = []
+    for x in starts:
+        near = np.flatnonzero(np.linalg.norm(np.array(kept) - x, axis=1) <= 1e-8 * size) if kept else []
+        number.append(int(near[0]) if len(near) else len(kept))
+        if not len(near):
+            kept.append(x)
+    edges: dict[Edge, Curve] = {}
+    first = 0
+    for loop in loops:
+        mine = number[first : first + len(loop)]
+        first += len(loop)
+        for a, b, curve in zip(mine, [*mine[1:], mine[0]], loop, strict=True):
+            if a == b or (a, b) in edges or (b, a) in edges:
+                return None
+            edges[a, b] = curve
+    return Sides(np.array(kept), edges)
+
+
+def _charts(triangles: Sequence[Triangle], sides: Sides) -> tuple[list[Chart], list[Edge]]:
+    """Charts of triangles, two and two together where that is good; and edges that have to be cut for the others."""
+    at: dict[Edge, Triangle] = {}
+    for a, b, c in triangles:
+        at |= {(a, b): (a, b, c), (b, c): (b, c, a), (c, a): (c, a, b)}
+    joined: dict[Triangle, dict[Triangle, tuple[float, Sheet]]] = {_key(t): {} for t in triangles}
+    for (a, b), (_, _, c) in at.items():
+        if a < b and (b, a) in at and (a, b) not in sides.edges and (b, a) not in sides.edges:
+            d = at[b, a][2]
+            sheet = Sheet((_side(sides, a, d), _side(sides, d, b), _side(sides, b, c), _side(sides, c, a)))
+            quality = _quality(sheet)
+            if quality >= GOOD:
+                one, two = _key((a, b, c)), _key((b, a, d))
+                joined[one][two] = joined[two][one] = (quality, sheet)
+    charts: list[Chart] = []
+    bad: list[Edge] = []
+    left = set(joined)
+    while True:
+        # Those with the fewest neighbours first, so that few remain alone; each with the best of them.
+        open_ = [t for t in joined if t in left and any(o in left for o in joined[t])]
+        if not open_:
+            break
+        one = min(open_, key=lambda t: sum(o in left for o in joined[t]))
+        two = max((o for o in joined[one] if o in left), key=lambda o: joined[one][o][0])
+        charts.append(joined[one][two][1])
+        left -= {one, two}
+    for triangle in joined:
+        if triangle in left:
+            fans = _fans(triangle, sides)
+            charts += fans
+            if not fans:
+                a, b, c = triangle
+                curved = [e for e in ((a, b), (b, c), (c, a)) if e in sides.edges and not sides.edges[e].straight]
+                bad += curved
+    return charts, bad
+
+
+def _key(triangle: Triangle) -> Triangle:
+    a, b, c = triangle
+    return min((a, b, c), (b, c, a), (c, a, b))
+
+
+def _side(sides: Sides, a: int, b: int) -> Curve:
+    return sides.edges[a, b] if (a, b) in sides.edges else Line(sides.x[a], sides.x[b])
+
+
+def _quality(sheet: Sheet) -> float:
+    """The smallest sine of the angle between the directions of a patch."""
+    s, _ = draw_unit(GaussLegendre(8), (UNIT, UNIT))
+    corners = np.array([[0.0, 0], [1, 0], [0, 1], [1, 1]])
+    _, along, up = sheet.with_slopes(np.concatenate([s, corners]))
+    lengths = np.linalg.norm(along, axis=1) * np.linalg.norm(up, axis=1)
+    return float(np.min(cross(along, up) / np.maximum(lengths, 1e-300)))
+
+
+def _fans(triangle: Triangle, sides: Sides) -> list[Fan]:
+    """A triangle with curved sides by fans: one from a corner if only one side is curved, else three from its middle."""
+    a, b, c = triangle
+    curved = [e for e in ((a, b), (b, c), (c, a)) if e in sides.edges and not sides.edges[e].straight]
+    if len(curved) <= 1:
+        (p, q) = curved[0] if curved else (a, b)
+        fan = Fan(sides.x[({a, b, c} - {p, q}).pop()], _side(sides, p, q))
+        return [fan] if _opens(fan) else []
+    center = np.mean([_side(sides, p, q).at(np.array([0.0, 0.5])) for p, q in ((a, b), (b, c), (c, a))], axis=(0, 1))
+    fans = [Fan(center, _side(sides, p, q)) for p, q in ((a, b), (b, c), (c, a))]
+    return fans if all(_opens(fan) for fan in fans) else []
+
+
+def _opens(fan: Fan) -> bool:
+    """Whether the curve of a fan goes round its apex, counterclockwise and nowhere along a ray."""
+    t = np.linspace(0, 1, 25)
+    turn = cross(fan.curve.at(t) - fan.apex, fan.curve.slope(t))
+    return bool(np.all(turn > 0.02 * turn.mean()))
