@@ -14,6 +14,7 @@ from anagram.statement.expressions import LeafSum, Wanted, postorder
 from tolerances import ACCUMULATED, assert_close
 
 BOX = ag.Box(t=(0, 2), x=(-1, 1))
+RING = ag.Box(t=(0, 2), x=ag.periodic(-1, 1.5))
 CUBE = ag.Box(x=(0, 1), y=(-1, 1), z=(0, 2))
 KEY = jax.random.key(3)
 POINT = jnp.array([0.7, 0.2])
@@ -82,6 +83,31 @@ def test_unscaled_networks():
     _compare(_wavy(ag.MLP(5, scale=0).build(BOX, 1, KEY)), INDICES[:6])
 
 
+@pytest.mark.parametrize(("activation", "scale"), [("tanh", 1.0), ("gelu", 2.0), ("sin", 0.0)])
+def test_periodic_axes(activation, scale):
+    _compare(_wavy(ag.MLP(5, 4, activation=activation, scale=scale).build(RING, 2, KEY)), INDICES)
+
+
+@pytest.mark.parametrize("widths", [(6,), (3, 4, 5)])
+def test_periodic_axes_among_others(widths):
+    torus = ag.Box(x=ag.periodic(0, 1), y=(-1, 1), z=ag.periodic(0, 2))
+    indices = [(1, 1, 1), (2, 0, 2), (1, 2, 1), (0, 0, 3), (0, 1, 0), (3, 0, 1)]
+    _compare(_wavy(ag.MLP(*widths).build(torus, 1, KEY)), indices, jnp.array([0.3, 0.4, 1.1]))
+
+
+def test_high_orders_around_a_ring():
+    ring = ag.Box(x=ag.periodic(0, 2))
+    _compare(_wavy(ag.MLP(4, 4).build(ring, 1, KEY)), [(HIGHEST_ORDER,), (1,)], jnp.array([0.6]), 1e-10)
+
+
+def test_networks_are_periodic_with_all_derivatives():
+    network = _wavy(ag.MLP(5, 4).build(RING, 2, KEY))
+    jets = jax.jit(lambda x: network.jets(x, INDICES, [])[0])
+    here, there = (jets(jnp.array([0.7, x])) for x in (-0.8, -0.8 + 3 * 2.5))
+    for index in INDICES:
+        assert_close(there[index], here[index], 1e-11, str(index))
+
+
 def _wavy(network):
     """With biases that are not zero."""
     rng = np.random.default_rng(1)
@@ -130,6 +156,20 @@ def test_sums_of_higher_orders(order):
         lambda x: (network.jets(x, [(0, 0)], [terms])[1][0], sum(c * nested(network, i)(x) for i, c in terms))
     )(POINT)
     assert_close(found, expected, 1e-11)
+
+
+def test_sums_around_rings():
+    torus = ag.Box(x=ag.periodic(0, 1), y=(-1, 1), z=ag.periodic(0, 2))
+    network = _wavy(ag.MLP(5, 4).build(torus, 2, KEY))
+    laplacian = (((2, 0, 0), 1), ((0, 2, 0), 1), ((0, 0, 2), 1))
+
+    def both(x, number):
+        sums = [laplacian, (((0, 2, 0), 1.0), ((0, 1, 1), number)), (((1, 0, 0), 2.0), ((0, 1, 0), number))]
+        expected = [sum(c * nested(network, i)(x) for i, c in terms) for terms in sums]
+        return network.jets(x, [(0, 0, 0)], sums)[1], expected
+
+    for found, expected in zip(*jax.jit(both)(jnp.array([0.3, 0.4, 1.1]), 0.3), strict=True):
+        assert_close(found, expected, 1e-11)
 
 
 def sums_in(problem, key="equation"):
@@ -229,6 +269,10 @@ def navier_stokes(u, v, p):
 
 
 PROBLEMS = {
+    "korteweg-de vries on a ring": ag.Problem(
+        RING, c=ag.Condition(lambda u: u.d("t") + u * u.d("x") + 0.1 * u.d("x", "x", "x"))
+    ),
+    "heat on a ring": ag.Problem(RING, c=ag.Condition(lambda u: u.d("t") - 0.25 * u.d("x", "x"))),
     "laplace": ag.Problem(PLANE, c=ag.Condition(lambda u: -u.laplacian())),
     "laplace in five dimensions": ag.Problem(FIVE, c=ag.Condition(lambda u: u.laplacian())),
     "variable coefficients": ag.Problem(

@@ -70,6 +70,7 @@ def description(model: ParametricModel, problem: Problem | None) -> dict[str, An
     return {
         "unknowns": {
             "axes": {axis: list(interval) for axis, interval in sought.domain.intervals.items()},
+            "periodic": list(sought.domain.periodic_axes),
             "fields": {u.name: "complex" if u.is_complex else "real" for u in sought.unknowns},
             "coefficients": dict(sought.coefficients),
         },

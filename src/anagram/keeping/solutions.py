@@ -24,7 +24,7 @@ from anagram.keeping.runrecord import (
     write_record,
 )
 from anagram.models import ParametricModel, count_parameters
-from anagram.statement.domains import Box
+from anagram.statement.domains import Box, periodic
 from anagram.statement.problem import Problem
 from anagram.statement.unknowns import Unknown, Unknowns
 from anagram.training.configuration import model_from_json
@@ -159,7 +159,11 @@ def _sought_from(data: dict[str, Any]) -> Unknowns:
         raise SettingError("its axes, unknowns and coefficients do not have names of their own")
     if not data["fields"]:
         raise SettingError("it has no unknowns")
-    domain = Box(**{axis: (float(low), float(high)) for axis, (low, high) in data["axes"].items()})
+    closed = list(data.get("periodic", ()))  # files of older versions know no periodic axes
+    if not set(closed) <= set(data["axes"]):
+        raise SettingError("it calls axes periodic that it does not have")
+    ends = {axis: (float(low), float(high)) for axis, (low, high) in data["axes"].items()}
+    domain = Box(**{axis: periodic(*pair) if axis in closed else pair for axis, pair in ends.items()})
     unknowns = tuple(Unknown(name, kind == "complex") for name, kind in data["fields"].items())
     return Unknowns(domain, unknowns, {name: float(value) for name, value in data["coefficients"].items()})
 

@@ -16,7 +16,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -36,8 +36,7 @@ def network_jets(
     weights: Sequence[Float[Array, "out in"]],
     biases: Sequence[Float[Array, " out"]],
     activation: str,
-    scaled: Float[Array, " axes"],
-    slopes: Float[Array, " axes"],
+    inputs: Inputs,
     indices: Sequence[Index],
     sums: Sequence[Sum],
 ) -> Jets:
@@ -47,8 +46,7 @@ def network_jets(
         weights: W_1 … W_L.
         biases: b_1 … b_L.
         activation: the name of σ.
-        scaled: a, the coordinates of the point as the network sees them.
-        slopes: da_k/dx_k on every axis.
+        inputs: a, what the network sees of the point, with its derivatives.
         indices: the derivatives that are wanted.
         sums: the sums of derivatives that are wanted, each of one order.
 
@@ -56,16 +54,21 @@ def network_jets(
         The derivatives by index, and the sums in their order.
     """
     plan = _Plan(indices, sums)
-    steep = [weights[0][:, axis] * slopes[axis] for axis in range(slopes.shape[0])]
-    sigma = activation_derivatives(activation, weights[0] @ scaled + biases[0], plan.order)
-    columns: Columns = {index: sigma[sum(index)] * _product(steep, index) for index in plan.carried}
-    for number, terms in enumerate(plan.sums):
-        total = _add(_times(c, _product(steep, index)) for index, c in terms)
-        columns[number] = sigma[sum(terms[0][0])] * total
+    columns = _first(inputs, weights[0], biases[0], activation, plan)
     for weight, bias in zip(weights[1:-1], biases[1:-1], strict=True):
         columns = _activated(_linear(columns, weight, bias, plan), activation, plan)
     columns = _linear(columns, weights[-1], biases[-1], plan)
     return {index: columns[index] for index in indices}, [columns[place] for place in plan.places]
+
+
+class Inputs(NamedTuple):
+    """What a network sees of a point, and its derivatives up to an order, with the inputs that each of them is of.
+
+    Derivatives that are not there vanish. Straight inputs have none but the first.
+    """
+
+    values: Float[Array, " inputs"]
+    derivatives: Callable[[int], dict[Index, tuple[slice, Array]]]
 
 
 class _Plan:
@@ -89,6 +92,33 @@ class _Plan:
         self.order = max([sum(i) for i in self.carried] + [sum(terms[0][0]) for terms in self.sums])
 
 
+def _first(inputs: Inputs, weight: Array, bias: Array, activation: str, plan: _Plan) -> Columns:
+    """The derivatives after the first layer and its activation."""
+    slopes = inputs.derivatives(plan.order)
+    before: Columns = {index: _steep(weight, *slope) for index, slope in slopes.items()}
+    if all(sum(index) == 1 for index in slopes):
+        # Where inputs are straight one partition is left of Faà di Bruno's formula.
+        steep = [before[axis] for axis in sorted(before, reverse=True)]
+        sigma = activation_derivatives(activation, weight @ inputs.values + bias, plan.order)
+        columns: Columns = {index: sigma[sum(index)] * _product(steep, index) for index in plan.carried}
+        for number, terms in enumerate(plan.sums):
+            total = _add(_times(c, _product(steep, index)) for index, c in terms)
+            columns[number] = sigma[sum(terms[0][0])] * total
+        return columns
+    before[plan.zero] = weight @ inputs.values + bias
+    for number, terms in enumerate(plan.sums):
+        there = [_times(c, before[index]) for index, c in terms if index in before]
+        if there:
+            before[number] = _add(there)
+    return _activated(before, activation, plan)
+
+
+def _steep(weight: Array, inputs: slice, slope: Array) -> Array:
+    """A derivative of W a, where that of a is zero but for a few inputs."""
+    columns = weight[:, inputs]
+    return columns[:, 0] * slope[0] if columns.shape[1] == 1 else columns @ slope
+
+
 def _linear(columns: Columns, weight: Array, bias: Array, plan: _Plan) -> Columns:
     stacked = jnp.stack(list(columns.values())) @ weight.T
     return {key: stacked[place] + bias if key == plan.zero else stacked[place] for place, key in enumerate(columns)}
@@ -105,15 +135,19 @@ def _activated(columns: Columns, activation: str, plan: _Plan) -> Columns:
             for index, c in terms
             if (chained := _chain(index, columns, sigma, whole=False)) is not None
         ]
-        result[number] = _add([sigma[1] * columns[number], *lower])
+        highest = [sigma[1] * columns[number]] if number in columns else []
+        result[number] = _add([*highest, *lower])
     return result
 
 
 def _chain(index: Index, columns: Columns, sigma: list[Array], *, whole: bool) -> Any:
-    """Faà di Bruno's formula; without its term σ'(z) ∂^α z where that is carried in a sum. None if nothing is left."""
+    """Faà di Bruno's formula; without its term σ'(z) ∂^α z where that is carried in a sum. None if nothing is left.
+
+    Derivatives of z that are not there vanish.
+    """
     by_order: dict[int, list[Array]] = {}
     for count, blocks in partitions(index):
-        if len(blocks) > 1 or whole:
+        if (len(blocks) > 1 or whole) and all(block in columns for block in blocks):
             first, *others = (columns[block] for block in blocks)
             product = math.prod(others, start=first)
             by_order.setdefault(len(blocks), []).append(count * product if count > 1 else product)

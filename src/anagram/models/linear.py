@@ -55,6 +55,8 @@ class Fourier(ModelSpec):
     is carried by two real components, is the general complex series.
     """
 
+    closes = True
+
     def __init__(self, order: int) -> None:
         self.order = _degree(order, "Fourier")
 
@@ -88,6 +90,10 @@ class Polynomial(ModelSpec):
         self.basis = basis
 
     def build(self, domain: Domain, outputs: int, key: jax.Array) -> TensorPolynomial:
+        if domain.periodic_axes:
+            raise SettingError(
+                f"the axis '{domain.periodic_axes[0]}' is periodic, and a polynomial is not: take Fourier or an MLP"
+            )
         shape = (outputs, *[self.degree + 1] * domain.dimension)
         return TensorPolynomial(jnp.zeros(shape), self.basis, *_place(domain))
 

@@ -13,7 +13,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from anagram.errors import SettingError
-from anagram.models.jets import Jets, Sum, network_jets
+from anagram.models.inputs import Placement, closed_axes, count_inputs, placed, seen, slopes
+from anagram.models.jets import Inputs, Jets, Sum, network_jets
 from anagram.models.spec import ModelSpec
 from anagram.statement.domains import Domain
 from anagram.statement.expressions import Index
@@ -33,29 +34,18 @@ INITIALISATIONS = ("lecun", "glorot", "frequency", "small")
 MOST_LAYERS = 1000  # each of them is traced; more take minutes before anything happens
 
 
-class Placement(eqx.Module):
-    """The units of a network: it sees (x − low)/length and gives offset + size·N. They are not learned.
-
-    Compiled programs take them as arguments, so that other units are the same program.
-    """
-
-    low: Float[Array, " axes"]
-    length: Float[Array, " axes"]
-    offset: Float[Array, " outputs"]
-    size: Float[Array, " outputs"]
-
-
 class Network(eqx.Module):
-    """a ↦ W_L σ(… σ(W_1 a + b_1) …) + b_L, between the units of its placement."""
+    """a ↦ W_L σ(… σ(W_1 a + b_1) …) + b_L, between the units of its placement; periodic on the axes that are closed."""
 
     weights: list[Float[Array, "out in"]]
     biases: list[Float[Array, " out"]]
     activation: str = eqx.field(static=True)
     placement: Placement
+    closed: tuple[bool, ...] = eqx.field(static=True)
 
     def __call__(self, x: Float[Array, " axes"]) -> Float[Array, " outputs"]:
         sigma, place = ACTIVATIONS[self.activation], self.placement
-        a = (x - place.low) / place.length
+        a = seen(place, self.closed, x)
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             a = sigma(weight @ a + bias)
         return place.offset + place.size * (self.weights[-1] @ a + self.biases[-1])
@@ -63,9 +53,8 @@ class Network(eqx.Module):
     def jets(self, x: Float[Array, " axes"], indices: Sequence[Index], sums: Sequence[Sum]) -> Jets:
         """The derivatives of all outputs at a point, single ones by index and sums in their order."""
         place = self.placement
-        values, totals = network_jets(
-            self.weights, self.biases, self.activation, (x - place.low) / place.length, 1 / place.length, indices, sums
-        )
+        inputs = Inputs(seen(place, self.closed, x), lambda order: slopes(place, self.closed, x, order))
+        values, totals = network_jets(self.weights, self.biases, self.activation, inputs, indices, sums)
         values = {index: place.size * value + (0 if any(index) else place.offset) for index, value in values.items()}
         whole = [sum(c for index, c in terms if not any(index)) for terms in sums]
         return values, [place.size * t + c * place.offset for t, c in zip(totals, whole, strict=True)]
@@ -95,11 +84,14 @@ class MLP(ModelSpec):
         scale: map the domain to [0, scale] on every axis before the first layer; larger means higher frequencies
             at first, 0 leaves the coordinates as they are. The origin is a corner and not the centre, which was
             better in our trials; perhaps because without biases a network of odd activations is an odd function
-            about its origin, and solutions that are even about the centre are common.
+            about its origin, and solutions that are even about the centre are common. A periodic axis is seen as a
+            circle, whose radius is multiplied by scale.
         offset: added to the output: the middle of the values that are looked for, in their units. A number, or one
             for each output.
         size: the output is multiplied by it: how far the values are from the middle, about.
     """
+
+    closes = True
 
     def __init__(
         self,
@@ -137,22 +129,20 @@ class MLP(ModelSpec):
             raise SettingError(f"the size of the output must be positive, not {size!r}")
 
     def build(self, domain: Domain, outputs: int, key: jax.Array) -> Network:
-        sizes = (domain.dimension, *self.widths, outputs)
+        sizes = (count_inputs(closed_axes(domain)), *self.widths, outputs)
         # NumPy's random numbers, seeded by the key: JAX would compile a program for the shape of every layer.
         rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
         layers = [_draw(self.init, k, *fans, rng) for k, fans in enumerate(itertools.pairwise(sizes))]
         weights, biases = ([jnp.asarray(array) for array in arrays] for arrays in zip(*layers, strict=True))
-        low = domain.low if self.scale else np.zeros(domain.dimension)
-        length = domain.lengths / self.scale if self.scale else np.ones(domain.dimension)
         for name, values in (("offset", self.offset), ("size", self.size)):
             if len(values) not in (1, outputs):
                 raise SettingError(f"{name} has {len(values)} numbers, the network has {outputs} outputs")
         offset, size = (np.broadcast_to(np.array(v), outputs) for v in (self.offset, self.size))
-        placement = Placement(*(jnp.asarray(v, dtype=float) for v in (low, length, offset, size)))
-        return Network(weights, biases, self.activation, placement)
+        placement = placed(domain, self.scale, offset, size)
+        return Network(weights, biases, self.activation, placement, closed_axes(domain))
 
     def count(self, domain: Domain, outputs: int) -> int:
-        sizes = (domain.dimension, *self.widths, outputs)
+        sizes = (count_inputs(closed_axes(domain)), *self.widths, outputs)
         return sum((fan_in + 1) * fan_out for fan_in, fan_out in itertools.pairwise(sizes))
 
     def options(self) -> dict[str, Any]:

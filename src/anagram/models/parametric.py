@@ -10,19 +10,24 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from anagram.errors import SettingError
+from anagram.models.inputs import Placement
 from anagram.models.jets import HIGHEST_ORDER
-from anagram.models.mlp import Network, Placement
+from anagram.models.mlp import Network
 from anagram.models.products import combined, lower
 from anagram.models.singular import EnrichedModule
 from anagram.models.spec import ModelSpec
+from anagram.statement.domains import Kronecker
 from anagram.statement.evaluation import nested
 from anagram.statement.expressions import Derivatives, Index, Leaf, Wanted
 from anagram.statement.fields import Field, Frame, constant
 from anagram.statement.unknowns import Unknown, Unknowns
+
+PERIOD = 1e-6  # of its values a model may change over a period, by rounding
 
 ModelLike = ModelSpec | Callable[..., Any] | Mapping[str, Any]
 
@@ -147,6 +152,8 @@ class ParametricModel:
         if self.theta.size == 0:
             raise SettingError("the model has no parameters to learn")
         self._check_values()
+        if sought.domain.periodic_axes and not _closes(model):
+            self._check_periods()
 
     @property
     def parameters(self) -> int:
@@ -215,6 +222,23 @@ class ParametricModel:
             raise SettingError(f"the model has {self.parameters} parameters, the ones to start from are {theta.size}")
         self.theta = theta
 
+    def _check_periods(self) -> None:
+        """A module of one's own may be periodic or not: it is, if it has the same values one period later."""
+        domain = self.sought.domain
+        # Parameters may be zero at first, and a module that is zero is periodic.
+        theta = self.theta + 0.1 * np.cos(np.arange(self.parameters))
+        x = domain.draw(Kronecker(16), np.random.default_rng(0)).x
+        values = jax.jit(jax.vmap(self.values, (None, 0)))
+        here = np.asarray(values(theta, x))
+        for axis in domain.periodic_axes:
+            k = domain.axes.index(axis)
+            later = np.asarray(values(theta, x + domain.lengths[k] * np.eye(len(domain.axes))[k]))
+            if not np.max(np.abs(later - here)) <= PERIOD * np.max(np.abs(here)):
+                raise SettingError(
+                    f"the axis '{axis}' is periodic and the model is not: give it cos and sin of "
+                    f"2π·{axis}/{domain.lengths[k]:g} in place of {axis}, or take a recipe such as MLP(32, 32)"
+                )
+
     def _check_values(self) -> None:
         axes = self.sought.domain.axes
         point = jax.ShapeDtypeStruct((len(axes),), jnp.result_type(float))
@@ -238,6 +262,12 @@ def _is_placement(leaf: Any) -> bool:
 
 def _roughened(module: Any) -> Any:
     return module.rough() if isinstance(module, Network | ByUnknown | EnrichedModule) else module
+
+
+def _closes(model: ModelLike) -> bool:
+    """Whether it is known that a model is periodic on periodic axes."""
+    parts = model.values() if isinstance(model, Mapping) else [model]
+    return all(isinstance(part, ModelSpec) and part.closes for part in parts)
 
 
 def _component(values: Array, offset: int, is_complex: bool) -> Array:

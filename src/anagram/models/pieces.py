@@ -37,6 +37,8 @@ class Pieces(ModelSpec):
         edges: where the stretches begin and end, one number more than there are parts.
     """
 
+    closes = True  # where its parts do
+
     def __init__(self, *parts: ModelSpec, axis: str, edges: Sequence[float]) -> None:
         self.parts, self.axis, self.edges = parts, str(axis), tuple(float(e) for e in edges)
         if not parts or not all(isinstance(part, ModelSpec) for part in parts):
@@ -48,6 +50,8 @@ class Pieces(ModelSpec):
         """The part of the domain on which a piece lives."""
         if self.axis not in domain.axes:
             raise SettingError(f"there is no axis '{self.axis}'; the axes are {', '.join(domain.axes)}")
+        if self.axis in domain.periodic_axes:
+            raise SettingError(f"the axis '{self.axis}' is periodic: it has no beginning, and is not cut into pieces")
         return Box(**{**domain.intervals, self.axis: (self.edges[piece], self.edges[piece + 1])})
 
     def build(self, domain: Domain, outputs: int, key: jax.Array) -> PieceByPiece:

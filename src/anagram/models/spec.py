@@ -15,6 +15,7 @@ from anagram.statement.domains import Domain
 class ModelSpec(abc.ABC):
     """A recipe: `build` makes the module that maps a point to values. Recipes can be written to JSON."""
 
+    closes = False  # whether its modules are periodic on periodic axes; of others it is found by trying
     kinds: ClassVar[dict[str, type[ModelSpec]]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 
 from anagram.statement.condition import source_rows, with_fields
-from anagram.statement.domains import Cloud, GaussLegendre, Kronecker, Region
+from anagram.statement.domains import Box, Cloud, GaussLegendre, Kronecker, Region
 from anagram.statement.evaluation import evaluate_many
 from anagram.statement.expressions import Derivatives, Elsewhere, Leaf, Node, Unknown, Wanted, degree, postorder
 from anagram.statement.fields import Field, Frame, constant
 from anagram.statement.problem import Problem
 
-# Half waves along every axis: more than one, because an operator may vanish on one of them.
+# Half waves along every axis, and whole ones along periodic axes: more than one, because an operator may vanish on it.
 WAVES = (1.0, 1.5, 1.0, 1.5)
+WAVES_AROUND = (1.0, 2.0, 1.0, 2.0)
 SMALLEST, LARGEST = 1e-60, 1e60  # of sizes that are looked for
 SAME = 1e-9  # values that differ by less than this fraction of their size are taken to be constant
 
@@ -66,7 +67,7 @@ class _Trial:
         self.sources: dict[str, np.ndarray] = {}
         for key in problem.conditions:
             region = problem.region(key)
-            cloud = region.draw(_points(region), np.random.default_rng(0))
+            cloud = region.draw(_points(region, problem.domain), np.random.default_rng(0))
             self.clouds[key] = cloud
             self.sources[key] = source_rows(
                 problem.sources[key], region, cloud.x, problem.components[key], f"condition '{key}'"
@@ -205,14 +206,15 @@ class _Trial:
 
 
 class _Waves:
-    """offset + size·√2ⁿ Π cos(π k z_i + φ_i) for each unknown, z from 0 to 1 along every axis."""
+    """offset + size·√2ⁿ Π cos(π k z_i + φ_i) for each unknown, z from 0 to 1 along every axis; periodic where it is."""
 
     adds_up = False
 
     def __init__(self, problem: Problem, offset: Mapping[str, float], size: Mapping[str, float], wave: int) -> None:
         self.offset, self.size = offset, size
         domain = problem.domain
-        self.low, self.number = domain.low, np.pi * WAVES[wave] / domain.lengths
+        halves = [2 * WAVES_AROUND[wave] if axis in domain.periodic_axes else WAVES[wave] for axis in domain.axes]
+        self.low, self.number = domain.low, np.pi * np.array(halves) / domain.lengths
         count = len(problem.unknowns)
         phases = np.random.default_rng(wave).uniform(0, 2 * np.pi, (count, 2, domain.dimension))
         self.phases = {u.name: (phases[k], u.is_complex) for k, u in enumerate(problem.unknowns)}
@@ -238,8 +240,9 @@ class _Waves:
         return product
 
 
-def _points(region: Region) -> Any:
-    return GaussLegendre(6) if region.dimension <= 2 else Kronecker(128)
+def _points(region: Region, domain: Box) -> Any:
+    # A harmonic is constant on as many equispaced points of a periodic axis; on other points it never is.
+    return GaussLegendre(6) if region.dimension <= 2 and not domain.periodic_axes else Kronecker(128)
 
 
 def _rms(values: np.ndarray) -> np.ndarray:

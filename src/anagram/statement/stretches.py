@@ -20,7 +20,7 @@ def evolution_axis(problem: Problem) -> str | None:
     All conditions besides the equation hold at one end, and there are as many as its order asks for.
     """
     domain = problem.domain
-    if domain.dimension != 1 or problem.coefficients:
+    if domain.dimension != 1 or domain.periodic_axes or problem.coefficients:
         return None
     begun = 0
     for key in problem.conditions:
