@@ -15,9 +15,9 @@ from anagram.environment import quick_compilation
 from anagram.errors import ProblemError
 from anagram.statement.arguments import bind_axes, call_by_name, parameter_names
 from anagram.statement.domains import PointSet, Region
-from anagram.statement.expressions import Node, Number, bound
-from anagram.statement.fields import Field, Frame, named_number, symbol
-from anagram.statement.notation import NORMAL, latex_of, text_of
+from anagram.statement.expressions import NORMAL, Node, Number, bound
+from anagram.statement.fields import Field, Frame, named_number, refuse_normal, symbol
+from anagram.statement.notation import latex_of, text_of
 
 CHUNK = 1024  # points at which a user's function is evaluated at once
 
@@ -73,12 +73,20 @@ def apply_operator(condition: Condition, quantities: Mapping[str, Field], what: 
 
 
 def stated(
-    condition: Condition, axes: tuple[str, ...], unknowns: Sequence[str], numbers: Sequence[str], what: str
-) -> Any:
-    """The expressions of D(u), one for each component, in fields and numbers that are known by their names alone."""
-    frame = Frame(axes, True if condition.on is not None and condition.on.has_normal else None)
-    quantities = {n: symbol(n, frame) for n in unknowns} | {n: named_number(n, frame) for n in numbers}
-    return tuple(field.node for field in apply_operator(condition, quantities, what))
+    condition: Condition, axes: tuple[str, ...], unknowns: Mapping[str, Any], numbers: Sequence[str], what: str
+) -> tuple[Node, ...]:
+    """The expressions of D(u), one for each component, in fields and numbers that are known by their names alone.
+
+    `unknowns` has the set on which each of them lives, by name.
+    """
+    frames = {name: Frame(axes, True, domain) for name, domain in unknowns.items()}
+    quantities = {n: symbol(n, frame) for n, frame in frames.items()} | {
+        n: named_number(n, Frame(axes)) for n in numbers
+    }
+    nodes = tuple(field.node for field in apply_operator(condition, quantities, what))
+    if condition.on is None or not condition.on.has_normal:
+        refuse_normal(nodes)
+    return nodes
 
 
 def with_fields(

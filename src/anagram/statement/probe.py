@@ -45,7 +45,7 @@ def check_conditions(problem: Problem) -> dict[str, tuple[bool, ...]]:
 
 def state_conditions(problem: Problem) -> dict[str, tuple[Node, ...]]:
     """Apply every operator to fields that are known by their names alone, once."""
-    names, numbers = [u.name for u in problem.unknowns], list(problem.coefficients)
+    names, numbers = {u.name: problem.domain for u in problem.unknowns}, list(problem.coefficients)
     found: dict[str, tuple[Node, ...]] = {}
     for key, condition in problem.conditions.items():
         what = f"condition '{key}'"

@@ -14,6 +14,7 @@ import numpy as np
 from anagram.errors import ProblemError
 from anagram.statement import probe
 from anagram.statement.arguments import parameter_names
+from anagram.statement.beyond import axes_read, looks_beyond, shared_parts
 from anagram.statement.condition import (
     Condition,
     Mapped,
@@ -22,7 +23,8 @@ from anagram.statement.condition import (
     evaluate_function,
     mapped_source,
 )
-from anagram.statement.domains import Box, Face
+from anagram.statement.domains import Along, Box, Face, Region
+from anagram.statement.expressions import Node
 from anagram.statement.unknowns import Unknown, Unknowns
 
 Reference = Callable[[np.ndarray], np.ndarray]
@@ -81,6 +83,7 @@ class Problem:
         if clash:
             raise ProblemError(f"'{min(clash)}' is both an unknown field and a coefficient: rename one of them")
         self.expressions = probe.state_conditions(self)
+        self._regions = {key: self._place(key) for key in self.conditions}
         # Functions are traced once, now: what they read from elsewhere does not change any more.
         self.sources = {
             key: mapped_source(condition.equals, domain.axes, f"condition '{key}'")
@@ -152,7 +155,13 @@ class Problem:
 
     def region(self, condition: str) -> Any:
         """The region on which a condition holds."""
-        return self.conditions[condition].on or self.domain
+        return self._regions[condition]
+
+    @functools.cached_property
+    def shared_parts(self) -> dict[str, list[Node]]:
+        """By condition, the integrals and values at fixed points that are the same at all its points."""
+        dimension = self.domain.dimension
+        return {key: shared_parts(nodes, dimension) for key, nodes in self.expressions.items()}
 
     def weight(self, condition: str) -> float:
         """How much the mean square of a condition counts in the loss.
@@ -172,6 +181,17 @@ class Problem:
     def row_sizes(self, condition: str) -> np.ndarray:
         """What the rows of a condition are divided by, one number for each real component; ones unless given."""
         return np.asarray(self._row_sizes.get(condition, np.ones(self.rows(condition))), dtype=float)
+
+    def _place(self, condition: str) -> Region:
+        """Where a condition holds: as it says, or else everywhere, on the axes that it depends on.
+
+        An integral over the domain is one number, and its condition one row; one along x is a row for every t.
+        """
+        given, nodes = self.conditions[condition].on, self.expressions[condition]
+        if given is not None or not looks_beyond(nodes):
+            return given or self.domain
+        axes = {self.domain.axes[k] for k in axes_read(nodes, self.domain.dimension)}
+        return self.domain if len(axes) == self.domain.dimension else Along(self.domain, axes)
 
     def _begins_at(self, condition: str) -> bool:
         """Whether a condition holds on one face, and none on the face opposite to it."""
@@ -220,16 +240,22 @@ class Problem:
         fields = ", ".join(u.name for u in self.unknowns)
         lines = [f"Problem({self.name}: {fields} on {self.domain!r})"]
         for key, equation in self.equations.items():
-            place = self.conditions[key].on
-            lines.append(f"  {key}: {equation}" + ("" if place is None else f" on {place!r}"))
+            lines.append(f"  {key}: {equation}{self._where(key)}")
         return "\n".join(lines)
+
+    def _where(self, key: str) -> str:
+        """The region of a condition behind its equation; nothing for the whole domain, and for a single number."""
+        place = self.region(key)
+        if place is self.domain or (isinstance(place, Along) and place.dimension == 0):
+            return ""
+        return f" for {place!r}" if isinstance(place, Along) else f" on {place!r}"
 
     def _repr_latex_(self) -> str:
         """For notebooks."""
         rows = []
         for key in self.conditions:
-            place = self.conditions[key].on
-            where = "" if place is None else rf" \quad\text{{on {_plain(repr(place))}}}"
+            where = self._where(key)
+            where = where and rf" \quad\text{{{_plain(where)}}}"
             rows.append(rf"\text{{{_plain(key)}:}}\quad & {self._equation(key, latex=True)}{where}")
         return r"$\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}$"
 

@@ -17,7 +17,7 @@ import numpy as np
 from anagram.statement.condition import source_rows, with_fields
 from anagram.statement.domains import Cloud, GaussLegendre, Kronecker, Region
 from anagram.statement.evaluation import evaluate_many
-from anagram.statement.expressions import Derivatives, Elsewhere, Leaf, Node, Unknown, Wanted, degree, postorder
+from anagram.statement.expressions import Derivatives, Leaf, Node, Unknown, Wanted, degree, everything
 from anagram.statement.fields import Field, Frame, constant
 from anagram.statement.problem import Problem
 
@@ -249,13 +249,7 @@ def _rms(values: np.ndarray) -> np.ndarray:
 
 def unknowns_in(node: Node) -> list[Unknown]:
     """The derivatives of unknowns that an expression reads."""
-    found: list[Unknown] = []
-    for part in postorder([node]):
-        if isinstance(part, Unknown):
-            found.append(part)
-        elif isinstance(part, Elsewhere):
-            found += unknowns_in(part.inner)
-    return found
+    return [part for part in everything([node]) if isinstance(part, Unknown)]
 
 
 def _solved(response: Callable[[float], float], wanted: float, *, linear: bool) -> float:

@@ -16,8 +16,10 @@ from anagram.statement.domains.rules import (
     Tangent,
     Uniform,
 )
+from anagram.statement.domains.slices import Along, Slice
 
 __all__ = [
+    "Along",
     "Box",
     "Cells",
     "Chosen",
@@ -32,6 +34,7 @@ __all__ = [
     "Redrawn",
     "Region",
     "Repeated",
+    "Slice",
     "Sobol",
     "Tangent",
     "Uniform",

@@ -12,6 +12,7 @@ from anagram.errors import ProblemError
 from anagram.statement.arguments import bind_axes, broadcast_columns
 from anagram.statement.domains.region import Cloud, PointSet, Region, Union
 from anagram.statement.domains.rules import PointRule
+from anagram.statement.domains.slices import Slice
 from anagram.statement.evaluation import FunctionSource
 from anagram.statement.expressions import Leaf
 from anagram.statement.fields import Field, Frame, coordinate
@@ -68,6 +69,9 @@ class Box(Region):
     def lies_in(self, box: Box) -> bool:
         return self.axes == box.axes and bool(np.all(self.low >= box.low) and np.all(self.high <= box.high))
 
+    def contains(self, x: np.ndarray) -> np.ndarray:
+        return np.all((x >= self.low) & (x <= self.high), axis=1)
+
     def scatter(self, rule: PointRule, rng: np.random.Generator) -> Cloud:
         x, weight = rule.draw(self.intervals, rng, closed=False)
         return Cloud(x, weight, None)
@@ -95,6 +99,19 @@ class Box(Region):
         """All faces, ∂Ω."""
         return self.faces(*self.axes)
 
+    def slice(self, **held: float) -> Slice:
+        """The points with some coordinates held: ``box.slice(x=0.5)``, an interface between two materials.
+
+        With one coordinate held it has a normal, towards larger values.
+        """
+        if not held:
+            raise ProblemError("a slice is named by the coordinates that are held, as in slice(x=0.5)")
+        for axis, value in held.items():
+            low, high = self._interval(axis)
+            if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not low <= value <= high:
+                raise ProblemError(f"a slice holds {axis} between {low:g} and {high:g}, not at {value!r}")
+        return Slice(self, held)
+
     def points(self, **coordinates: Any) -> PointSet:
         """Given points of the box, by axis name; a number is repeated: ``box.points(t=0.5, x=data)``."""
         extra, missing = set(coordinates) - set(self.axes), set(self.axes) - set(coordinates)
@@ -111,19 +128,19 @@ class Box(Region):
     # -- fields -----------------------------------------------------------------------------------------
     @property
     def frame(self) -> Frame:
-        """The frame of fields over this box."""
-        return Frame(self.axes)
+        """The frame of unknown fields over this box."""
+        return Frame(self.axes, True, self)
 
     def coordinate(self, axis: str) -> Field:
         """The field x ↦ x_axis, for operators with variable coefficients."""
-        return coordinate(axis, self.frame)
+        return coordinate(axis, Frame(self.axes))
 
     def field(self, function: Callable[..., Any]) -> Field:
         """A known function of the point as a field: ``box.field(lambda t, x: jnp.exp(-t) * x)``."""
         call = bind_axes(function, self.axes, "the function of a field")
         name = getattr(function, "__name__", "f")
         source = FunctionSource(lambda x: jnp.asarray(call(x)), "f" if "<" in name else name)
-        return Field(Leaf(source, "", (0,) * len(self.axes)), self.frame)
+        return Field(Leaf(source, "", (0,) * len(self.axes)), Frame(self.axes))
 
     def _interval(self, axis: str) -> tuple[float, float]:
         if axis not in self.intervals:
@@ -171,7 +188,7 @@ class Face(Region):
         return 1.0 if lengths.max() > OTHER_UNITS * lengths.min() else self.measure
 
     def lies_in(self, box: Box) -> bool:
-        return self.box.intervals == box.intervals
+        return self.box.lies_in(box)
 
     def scatter(self, rule: PointRule, rng: np.random.Generator) -> Cloud:
         rest = {a: i for a, i in self.box.intervals.items() if a != self.axis}
