@@ -13,6 +13,7 @@ from anagram.errors import FileError
 from anagram.keeping.atomic import json_text, write_atomically
 from anagram.keeping.untrusted import read_json, read_text
 from anagram.models import ParametricModel
+from anagram.statement.domains import Box
 from anagram.statement.problem import Problem
 from anagram.training.configuration import model_to_json
 from anagram.version import __version__
@@ -72,6 +73,12 @@ def description(model: ParametricModel, problem: Problem | None) -> dict[str, An
             "axes": {axis: list(interval) for axis, interval in sought.domain.intervals.items()},
             "fields": {u.name: "complex" if u.is_complex else "real" for u in sought.unknowns},
             "coefficients": dict(sought.coefficients),
+            # Boxes on which unknowns live that do not live everywhere.
+            "regions": {
+                u.name: {axis: list(interval) for axis, interval in u.on.intervals.items()}
+                for u in sought.unknowns
+                if isinstance(u.on, Box)
+            },
         },
         "model": model_to_json(model.spec),
         "origin": dict(problem.origin) if problem is not None else {},
@@ -98,6 +105,11 @@ def _conditions(problem: Problem) -> dict[str, Any]:
     """Where each condition holds, how much it counts, and how a reader would write it."""
     equations = problem.equations
     return {
-        key: {"on": repr(problem.region(key)), "weight": problem.weight(key), "equation": equations[key]}
-        for key in problem.conditions
+        key: {
+            "on": repr(problem.region(key)),
+            "weight": problem.weight(key),
+            **({"weighted": "by position"} if condition.is_weighted_by_position else {}),
+            "equation": equations[key],
+        }
+        for key, condition in problem.conditions.items()
     }

@@ -2,7 +2,7 @@
 
 Both are made of an inner expression whose values are taken at other points. A value elsewhere replaces some coordinates
 by other expressions; an integral sums over the nodes of a quadrature, through variables that stand in its integrand.
-∫ u(t, x) dx is the integral over s of the value of u elsewhere, at x = s: derivatives of either follow from the chain rule.
+∫ u(t, x) dx is the integral over s of the value of u elsewhere, at x = s: derivatives follow from the chain rule.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from anagram.errors import ProblemError
 from anagram.statement import expressions
 from anagram.statement.expressions import (
     NORMAL,
@@ -26,6 +27,11 @@ from anagram.statement.expressions import (
     everything,
     postorder,
     rewritten,
+)
+
+NO_NORMAL = (
+    "the normal derivative exists only on a face: give the condition on=domain.face(...), "
+    "domain.faces(...) or domain.boundary(), or integrate it over one of these"
 )
 
 Places = tuple[tuple[int, Node], ...]  # axes, and what stands for their coordinates
@@ -147,3 +153,9 @@ def with_shared(roots: Sequence[Node], parts: Sequence[Node], values: Sequence[o
 def reads_normal(roots: Sequence[Node]) -> bool:
     """Whether the normal of the point is read, here or in what is taken elsewhere."""
     return any(isinstance(node, Named) and node.name.startswith(NORMAL) for node in everything(roots))
+
+
+def refuse_normal(roots: Sequence[Node]) -> None:
+    """Raise an error where the normal is read of points that have none."""
+    if reads_normal(roots):
+        raise ProblemError(NO_NORMAL)

@@ -13,7 +13,7 @@ from jax.experimental import jet
 from jaxtyping import Array, Inexact
 
 from anagram.errors import ProblemError
-from anagram.statement.beyond import Elsewhere, Integral, Variable, axes_read
+from anagram.statement.beyond import NO_NORMAL, Elsewhere, Integral, Variable, axes_read
 from anagram.statement.expressions import (
     Apply,
     Coordinate,
@@ -21,13 +21,14 @@ from anagram.statement.expressions import (
     Index,
     Leaf,
     LeafSum,
+    Named,
     Node,
     Number,
     Wanted,
     everything,
     postorder,
 )
-from anagram.statement.sums import with_sums as with_sums
+from anagram.statement.sums import with_sums
 
 PointFunction = Callable[[Array], Inexact[Array, ""]]
 
@@ -132,6 +133,8 @@ def _values(roots: Sequence[Node], here: _Point | _Points) -> list[Any]:
             values[id(node)] = here.number(node.value)
         elif isinstance(node, Coordinate):
             values[id(node)] = here.x[node.axis]
+        elif isinstance(node, Named):  # all others have been bound
+            raise ProblemError(NO_NORMAL)
         elif isinstance(node, Variable):
             values[id(node)] = here.variables[id(node)]
         elif isinstance(node, Elsewhere):  # all that is read at this place

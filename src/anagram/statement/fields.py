@@ -21,30 +21,18 @@ from jaxtyping import Array
 from anagram.errors import ProblemError
 from anagram.statement import expressions
 from anagram.statement.arguments import call_by_name
-from anagram.statement.beyond import moved, reads_normal
+from anagram.statement.beyond import NO_NORMAL, moved
 from anagram.statement.evaluation import FunctionSource, PointFunction, evaluate
 from anagram.statement.expressions import NORMAL, Apply, Index, Leaf, Named, Node, Number, Unknown, everything
 from anagram.statement.notation import latex_of, text_of
-
-NO_NORMAL = (
-    "the normal derivative exists only on a face: give the condition on=domain.face(...), "
-    "domain.faces(...) or domain.boundary(), or integrate it over one of these"
-)
-
-
-def refuse_normal(nodes: Sequence[Node]) -> None:
-    """Raise an error if expressions read the normal of a point that has none."""
-    if reads_normal(nodes):
-        raise ProblemError(NO_NORMAL)
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
     """What a field knows of the place it lives in: the named axes and, on a face, the outward normal.
 
-    The normal is an array, or True where it is not known yet; then `refuse_normal` has the last word on whether there
-    is one. The domain is the set over which the field is integrated where nothing else is said. Numbers, such as the
-    variable of an integral, have no axes.
+    The normal is an array, or True where it is not known yet. The domain is the set over which the field is integrated
+    where nothing else is said. Numbers, such as the variable of an integral, have no axes.
     """
 
     axes: tuple[str, ...]

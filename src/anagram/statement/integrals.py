@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from anagram.errors import ProblemError, SettingError
+from anagram.errors import ProblemError
 from anagram.statement.arguments import parameter_names
-from anagram.statement.beyond import Integral, Quadrature, Variable, moved, reads_normal
+from anagram.statement.beyond import Integral, Quadrature, Variable, moved, refuse_normal
 from anagram.statement.domains import Box, GaussLegendre, Kronecker, PointRule, Region
 from anagram.statement.expressions import NORMAL, Named, Node, rewritten
-from anagram.statement.fields import NO_NORMAL, Field, Frame
+from anagram.statement.fields import Field, Frame
 
 # Gauss–Legendre nodes on every axis, by dimension: networks of the sizes that are trained are integrated to rounding.
 NODES = {0: 1, 1: 40, 2: 24, 3: 12}
@@ -63,11 +63,12 @@ def integral(
         if normals:
             components = {NORMAL + axis: Variable(NORMAL + axis) for axis in axes}
             inner, variables = _with_normal(inner, components), [*variables, *components.values()]
-        elif len(axes) == len(frame.axes) and reads_normal([inner]):
-            raise ProblemError(NO_NORMAL)
+        elif len(axes) == len(frame.axes):
+            refuse_normal([inner])
     elif len(variables) != len(axes):
         raise ProblemError(
-            f"the integrand takes {len(variables)} variable(s), the integral is over {', '.join(axes)}: one for each axis"
+            f"the integrand takes {len(variables)} variable(s), and the integral is over {', '.join(axes)}: it needs "
+            "one for each axis"
         )
     else:
         inner = field.node
@@ -116,7 +117,7 @@ def _rule(dimension: int, nodes: int | PointRule | None) -> PointRule:
     if isinstance(nodes, PointRule):
         return nodes
     if nodes is not None and (isinstance(nodes, bool) or not isinstance(nodes, int | np.integer) or nodes < 1):
-        raise SettingError(
+        raise ProblemError(
             f"nodes= is a number of nodes on every axis, or a rule such as GaussLegendre(60), not {nodes!r}"
         )
     if dimension in NODES:

@@ -212,7 +212,9 @@ class _Waves:
     def __init__(self, problem: Problem, offset: Mapping[str, float], size: Mapping[str, float], wave: int) -> None:
         self.offset, self.size = offset, size
         domain = problem.domain
-        self.low, self.number = domain.low, np.pi * WAVES[wave] / domain.lengths
+        # As long as the box that an unknown lives in.
+        boxes = {u.name: u.box(domain) for u in problem.unknowns}
+        self.places = {name: (box.low, np.pi * WAVES[wave] / box.lengths) for name, box in boxes.items()}
         count = len(problem.unknowns)
         phases = np.random.default_rng(wave).uniform(0, 2 * np.pi, (count, 2, domain.dimension))
         self.phases = {u.name: (phases[k], u.is_complex) for k, u in enumerate(problem.unknowns)}
@@ -224,17 +226,18 @@ class _Waves:
             phases, is_complex = self.phases[name]
             values = {}
             for index in which.indices:
-                parts = [self._wave(x, phase, index) for phase in phases[: 1 + is_complex]]
+                parts = [self._wave(name, x, phase, index) for phase in phases[: 1 + is_complex]]
                 value = parts[0] + 1j * parts[1] if is_complex else parts[0]
                 values[index] = self.size[name] * value + (0.0 if any(index) else self.offset[name])
             found[name] = Derivatives(values)
         return found
 
-    def _wave(self, x: Any, phase: np.ndarray, index: tuple[int, ...]) -> Any:
+    def _wave(self, name: str, x: Any, phase: np.ndarray, index: tuple[int, ...]) -> Any:
+        low, number = self.places[name]
         product = 1.0
         for axis, order in enumerate(index):
-            argument = self.number[axis] * (x[axis] - self.low[axis]) + phase[axis] + order * np.pi / 2
-            product = product * np.sqrt(2) * self.number[axis] ** order * np.cos(argument)
+            argument = number[axis] * (x[axis] - low[axis]) + phase[axis] + order * np.pi / 2
+            product = product * np.sqrt(2) * number[axis] ** order * np.cos(argument)
         return product
 
 

@@ -21,7 +21,7 @@ def evolution_axis(problem: Problem) -> str | None:
     All conditions besides the equation hold at one end, and there are as many as its order asks for.
     """
     domain = problem.domain
-    if domain.dimension != 1 or problem.coefficients:
+    if domain.dimension != 1 or problem.coefficients or any(u.on is not None for u in problem.unknowns):
         return None
     # What looks beyond its point is not known before the whole solution is.
     if any(looks_beyond(nodes) for nodes in problem.expressions.values()):
