@@ -44,6 +44,7 @@ from anagram.statement.domains import (  # noqa: E402
     periodic,
 )
 from anagram.statement.fields import Field, divergence, gradient, laplacian  # noqa: E402
+from anagram.statement.integrals import integral  # noqa: E402
 from anagram.statement.problem import Problem  # noqa: E402
 from anagram.tangent import TangentSpace  # noqa: E402
 from anagram.training.setting import Setting  # noqa: E402
@@ -91,6 +92,7 @@ __all__ = [
     "catalogue",
     "divergence",
     "gradient",
+    "integral",
     "interop",
     "laplacian",
     "load",

@@ -9,8 +9,9 @@ from anagram.models import parametric
 from anagram.models.jets import HIGHEST_ORDER, activation_derivatives, partitions
 from anagram.models.mlp import ACTIVATIONS
 from anagram.models.parametric import ModelSource
-from anagram.statement.evaluation import nested, with_sums
+from anagram.statement.evaluation import nested
 from anagram.statement.expressions import LeafSum, Wanted, postorder
+from anagram.statement.sums import with_sums
 from tolerances import ACCUMULATED, assert_close
 
 BOX = ag.Box(t=(0, 2), x=(-1, 1))

@@ -112,7 +112,10 @@ class Climb:
         has_data = any(isinstance(problem.region(key), PointSet) for key in problem.conditions)
         fixed = self.given.points is not None
         self.facts = Facts(problem.domain.dimension, problem.is_linear, has_data, tol, most_parameters, fixed)
-        self.points = problem.domain.draw(Kronecker(POINTS), np.random.default_rng(0)).x
+        regions = problem.sought.by_region
+        self.points = [
+            (region.draw(Kronecker(POINTS), np.random.default_rng(0)).x, unknowns) for region, unknowns in regions
+        ]
         self.rungs: list[Rung] = []
         self.solutions: list[Solution] = []
         self.values: list[dict[str, np.ndarray]] = []
@@ -244,8 +247,11 @@ class Climb:
     # -- the second look --------------------------------------------------------------------------------
     def fields(self, solution: Solution) -> dict[str, np.ndarray]:
         """Values on the points of comparison, by unknown and coefficient."""
-        values = solution(self.points)
-        found = values if isinstance(values, dict) else {self.problem.unknowns[0].name: values}
+        found: dict[str, np.ndarray] = {}
+        for x, unknowns in self.points:
+            values = solution(x)
+            by_name = values if isinstance(values, dict) else {unknowns[0].name: values}
+            found |= {u.name: by_name[u.name] for u in unknowns}
         return {**found, **{name: np.array([value]) for name, value in solution.coefficients.items()}}
 
     def judged(self, solution: Solution, found: ErrorEstimate) -> Judgement:

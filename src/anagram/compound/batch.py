@@ -40,13 +40,16 @@ def checked_seed(seed: Any) -> int:
     return int(seed)
 
 
-def row_scale(weight: float, point_weights: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """The factor of each row, sqrt(weight_c · w_i)/size, with which ½‖r‖² is the loss ℓ of the paper.
+def row_scale(problem: Problem, key: str, x: np.ndarray, point_weights: np.ndarray) -> np.ndarray:
+    """The factor of each row, sqrt(weight_c(x_i) · w_i)/size, with which ½‖r‖² is the loss ℓ of the paper.
 
     This is the one place where weights and the natural sizes of rows enter; all sizes are one unless a problem has been
     given others (see `anagram.statement.sizes`).
     """
-    return np.sqrt(weight * point_weights)[..., None] / sizes
+    weights = problem.weight(key) * point_weights
+    if problem.conditions[key].is_weighted_by_position:
+        weights = weights * problem.weights_at(key, x.reshape(-1, x.shape[-1])).reshape(x.shape[:-1])
+    return np.sqrt(weights)[..., None] / problem.row_sizes(key)
 
 
 def sample(problem: Problem, points: Points = None, seed: int = 0, inside: int | None = None) -> Batch:
@@ -80,7 +83,7 @@ def condition_batch(problem: Problem, key: str, cloud: Cloud) -> ConditionBatch:
         jnp.asarray(cloud.x),
         None if cloud.normal is None else jnp.asarray(cloud.normal),
         jnp.asarray(source),
-        jnp.asarray(row_scale(problem.weight(key), cloud.weight, problem.row_sizes(key))),
+        jnp.asarray(row_scale(problem, key, cloud.x, cloud.weight)),
     )
 
 

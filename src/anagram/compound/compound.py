@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import jax
@@ -19,9 +19,10 @@ from anagram.compound.batch import Batch, ConditionBatch, count_rows, thinned, u
 from anagram.compound.residual_map import Gram, ResidualMap, Theta, gram_of, triangle_of
 from anagram.compound.reuse import traced_text
 from anagram.models.parametric import ParametricModel
+from anagram.statement.beyond import with_shared
 from anagram.statement.condition import real_rows, with_fields
 from anagram.statement.evaluation import evaluate
-from anagram.statement.expressions import free_numbers
+from anagram.statement.expressions import Node, free_numbers
 from anagram.statement.fields import Frame
 from anagram.statement.problem import Problem
 
@@ -95,23 +96,44 @@ class Compound(ResidualMap):
 
     # -- one point ------------------------------------------------------------------------------------
     def operator_rows(
-        self, key: str, theta: Theta, x: Float[Array, " axes"], normal: Array | None
+        self, key: str, theta: Theta, x: Float[Array, " axes"], normal: Array | None, shared: Sequence[Array] = ()
     ) -> Float[Array, " rows"]:
-        """D[u_θ](x), its real components stacked."""
-        axes = self.problem.domain.axes
+        """D[u_θ](x), its real components stacked; `shared` has the values of its shared parts if they are known."""
+        problem, axes = self.problem, self.problem.domain.axes
         quantities = self.model.quantities(theta, Frame(axes))
-        nodes = with_fields(self.problem.expressions[key], quantities, axes, normal, list(self.numbers.operators[key]))
+        expressions: Sequence[Node] = problem.expressions[key]
+        if shared:
+            expressions = with_shared(expressions, problem.shared_parts[key], shared)
+        nodes = with_fields(expressions, quantities, axes, normal, list(self.numbers.operators[key]))
         return real_rows(evaluate(nodes, x))
 
-    def point_rows(self, key: str, theta: Theta, point: ConditionBatch) -> Float[Array, " rows"]:
+    def shared_values(self, key: str, theta: Theta) -> list[Array]:
+        """The integrals, and values at fixed points, that are the same for all points of a condition."""
+        axes = self.problem.domain.axes
+        nodes = with_fields(self.problem.shared_parts[key], self.model.quantities(theta, Frame(axes)), axes)
+        return evaluate(nodes, jnp.zeros(len(axes)))
+
+    def point_rows(
+        self, key: str, theta: Theta, point: ConditionBatch, shared: Sequence[Array] = ()
+    ) -> Float[Array, " rows"]:
         """The scaled rows of one point: sqrt(weight·w_i)·(D[u_θ](x_i) − f(x_i))."""
-        return point.scale * (self.operator_rows(key, theta, point.x, point.normal) - point.source)
+        return point.scale * (self.operator_rows(key, theta, point.x, point.normal, shared) - point.source)
 
     def point_features(self, key: str, theta: Theta, point: ConditionBatch) -> tuple[Array, Array]:
-        """The rows of one point and their gradients, by one reverse sweep for each row."""
-        rows, pull_back = jax.vjp(lambda t: self.point_rows(key, t, point), theta)
-        features = [pull_back(row)[0] for row in jnp.eye(rows.size)]
-        return rows, jnp.stack(features)
+        """The rows of one point and their gradients, by one reverse sweep for each row.
+
+        What is the same at all points is differentiated by itself: mapped over points, that happens once.
+        """
+        if not self.problem.shared_parts[key]:
+            rows, pull_back = jax.vjp(lambda t: self.point_rows(key, t, point), theta)
+            return rows, jnp.stack([pull_back(row)[0] for row in jnp.eye(rows.size)])
+        values = self.shared_values(key, theta)
+        slopes = jax.jacrev(lambda t: real_rows(self.shared_values(key, t)))(theta)
+        rows, pull_back = jax.vjp(
+            lambda t, parts: self.point_rows(key, t, point, _complex_again(parts, values)), theta, real_rows(values)
+        )
+        pulled = [pull_back(row) for row in jnp.eye(rows.size)]
+        return rows, jnp.stack([local + through @ slopes for local, through in pulled])
 
     # -- all points -----------------------------------------------------------------------------------
     def residual(self, theta: Theta, batch: Batch) -> Float[Array, " rows"]:
@@ -203,6 +225,12 @@ def operator_numbers(problem: Problem) -> dict[str, Float[Array, " numbers"]]:
         key: jnp.asarray([float(number.value) for number in free_numbers(nodes)])
         for key, nodes in problem.expressions.items()
     }
+
+
+def _complex_again(parts: Array, like: Sequence[Array]) -> list[Array]:
+    """Values from their real components, of the kinds of others."""
+    rest = iter(parts)
+    return [jax.lax.complex(next(rest), next(rest)) if jnp.iscomplexobj(v) else next(rest) for v in like]
 
 
 def _in_chunks(part: ConditionBatch, size: int) -> ConditionBatch:

@@ -40,30 +40,39 @@ class Judge:
         self.fresh = sample(problem, rules, seed=seed + _VALIDATION)
         self.points, self.exact = _known(problem, seed)
 
-    def measure(self, numbers: Numbers, theta: Array, fresh: Batch, points: Array, exact: dict[str, Array]) -> Measured:
+    def measure(
+        self, numbers: Numbers, theta: Array, fresh: Batch, points: list[Array], exact: list[dict[str, Array]]
+    ) -> Measured:
         """Traceable; the data, and the numbers in operators, are arguments so that they are not compiled in."""
         compound = self.compound.with_numbers(numbers)
         squares = compound.squares(theta, fresh)
         parts = {key: square / 2 for key, square in squares.items()}
         loss = jnp.sum(jnp.stack(list(parts.values())))
-        if not exact:
+        if not points:
             return Measured(parts, loss, jnp.asarray(jnp.nan), jnp.asarray(jnp.nan))
         fields = compound.model.quantities(theta, compound.problem.domain.frame)
-        found = jax.vmap(lambda x: evaluate([fields[name].node for name in exact], x))(points)
-        error = sum(jnp.mean(jnp.abs(u - v) ** 2) for u, v in zip(found, exact.values(), strict=True))
-        size = sum(jnp.mean(jnp.abs(values) ** 2) for values in exact.values())
-        error, size = jnp.sqrt(jnp.asarray(error)), jnp.sqrt(jnp.asarray(size))
+        error, size = jnp.zeros(()), jnp.zeros(())
+        for x, known in zip(points, exact, strict=True):
+            found = jax.vmap(lambda x, known=known: evaluate([fields[name].node for name in known], x))(x)
+            error += sum(jnp.mean(jnp.abs(u - v) ** 2) for u, v in zip(found, known.values(), strict=True))
+            size += sum(jnp.mean(jnp.abs(values) ** 2) for values in known.values())
+        error, size = jnp.sqrt(error), jnp.sqrt(size)
         return Measured(parts, loss, error, jnp.where(size > 0, error / jnp.where(size > 0, size, 1.0), jnp.nan))
 
     @property
-    def data(self) -> tuple[Batch, Array, dict[str, Array]]:
+    def data(self) -> tuple[Batch, list[Array], list[dict[str, Array]]]:
         """The arguments of `measure` after θ."""
         return self.fresh, self.points, self.exact
 
 
-def _known(problem: Problem, seed: int) -> tuple[Array, dict[str, Array]]:
-    if not problem.knows_solution:
-        return jnp.zeros((0, problem.domain.dimension)), {}
-    x = problem.domain.draw(Kronecker(ERROR_POINTS), np.random.default_rng([seed, _ERROR])).x
-    exact = problem.exact(x) or {}
-    return jnp.asarray(x), {name: jnp.asarray(values) for name, values in exact.items()}
+def _known(problem: Problem, seed: int) -> tuple[list[Array], list[dict[str, Array]]]:
+    """Points of every set on which unknowns live, and the known solutions of these there."""
+    points, exact = [], []
+    for region, unknowns in problem.sought.by_region if problem.knows_solution else ():
+        x = region.draw(Kronecker(ERROR_POINTS), np.random.default_rng([seed, _ERROR])).x
+        known = problem.exact(x) or {}
+        own = {u.name: jnp.asarray(known[u.name]) for u in unknowns if u.name in known}
+        if own:
+            points.append(jnp.asarray(x))
+            exact.append(own)
+    return points, exact

@@ -18,9 +18,10 @@ from jaxtyping import Array, Float
 from anagram.compound import Compound
 from anagram.compound.batch import Batch, ConditionBatch
 from anagram.errors import ProblemError
+from anagram.statement.beyond import looks_beyond
 from anagram.statement.condition import real_rows, with_fields
 from anagram.statement.evaluation import evaluate
-from anagram.statement.expressions import Unknown, postorder
+from anagram.statement.expressions import Unknown, degree, postorder
 from anagram.statement.fields import Field, Frame, constant
 
 HIGHEST_ORDER = 5
@@ -33,12 +34,18 @@ class SecondVariation:
 
     def __init__(self, compound: Compound) -> None:
         self.compound = compound
-        self.powers = {key: _monomials(compound, key) for key in compound.problem.soft}
+        problem = compound.problem
+        # Affine operators have no second variation, unless coefficients that are learned multiply the unknowns.
+        bent = {
+            k: problem.coefficients or any(degree(n) not in (0, 1) for n in problem.expressions[k])
+            for k in problem.soft
+        }
+        self.powers = {key: _monomials(compound, key) for key in problem.soft if bent[key]}
 
     def matrix(self, theta: Float[Array, " params"], batch: Batch) -> Float[Array, "params params"]:
         """The P×P matrix, summed over all rows as the loss weighs them."""
         total = jnp.zeros((theta.size, theta.size))
-        for key, part in batch.items():
+        for key in self.powers:
 
             def add(total: Array, points: ConditionBatch, key: str = key) -> tuple[Array, None]:
                 curvature, tangents = jax.vmap(lambda point: self._at_point(key, theta, point))(points)
@@ -46,7 +53,7 @@ class SecondVariation:
                 return total + tangents.reshape(-1, theta.size).T @ left.reshape(-1, theta.size), None
 
             columns = theta.size * len(self.powers[key])
-            total, _ = jax.lax.scan(add, total, self.compound.in_chunks(part, columns))
+            total, _ = jax.lax.scan(add, total, self.compound.in_chunks(batch[key], columns))
         return total
 
     def _at_point(self, key: str, theta: Array, point: ConditionBatch) -> tuple[Array, Array]:
@@ -63,6 +70,11 @@ class SecondVariation:
 def _monomials(compound: Compound, key: str) -> list[Powers]:
     """The powers up to the order of an operator, which is that of the derivatives it is made of."""
     problem = compound.problem
+    if looks_beyond(problem.expressions[key]):
+        raise ProblemError(
+            f"condition '{key}' reads values elsewhere or integrals: the second variation is made for operators that "
+            "look at one point; choose another method, such as auto"
+        )
     derivatives = [node for node in postorder(problem.expressions[key]) if isinstance(node, Unknown)]
     order = max((sum(node.index) for node in derivatives), default=0)
     if order >= HIGHEST_ORDER:

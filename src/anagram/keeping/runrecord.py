@@ -12,6 +12,7 @@ import jax
 from anagram.errors import FileError
 from anagram.keeping.atomic import json_text, write_atomically
 from anagram.models import ParametricModel
+from anagram.statement.domains import Box
 from anagram.statement.problem import Problem
 from anagram.training.configuration import model_to_json
 from anagram.untrusted import read_json, read_text
@@ -73,6 +74,12 @@ def description(model: ParametricModel, problem: Problem | None) -> dict[str, An
             "periodic": list(sought.domain.periodic_axes),
             "fields": {u.name: "complex" if u.is_complex else "real" for u in sought.unknowns},
             "coefficients": dict(sought.coefficients),
+            # Boxes on which unknowns live that do not live everywhere.
+            "regions": {
+                u.name: {axis: list(interval) for axis, interval in u.on.intervals.items()}
+                for u in sought.unknowns
+                if isinstance(u.on, Box)
+            },
         },
         "model": model_to_json(model.spec),
         "origin": dict(problem.origin) if problem is not None else {},
@@ -99,6 +106,11 @@ def _conditions(problem: Problem) -> dict[str, Any]:
     """Where each condition holds, how much it counts, and how a reader would write it."""
     equations = problem.equations
     return {
-        key: {"on": repr(problem.region(key)), "weight": problem.weight(key), "equation": equations[key]}
-        for key in problem.conditions
+        key: {
+            "on": repr(problem.region(key)),
+            "weight": problem.weight(key),
+            **({"weighted": "by position"} if condition.is_weighted_by_position else {}),
+            "equation": equations[key],
+        }
+        for key, condition in problem.conditions.items()
     }

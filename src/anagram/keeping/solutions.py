@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -108,12 +109,11 @@ def read_solution(
         raise FileError(f"'{path / RECORD}' does not describe a solution: {error}") from error
     except (KeyError, TypeError, ValueError, AttributeError, MemoryError, OverflowError) as error:
         raise FileError(f"'{path / RECORD}' does not describe a solution ({type(error).__name__}: {error})") from error
-    if problem is not None and (problem.domain.intervals, problem.unknowns) != (
-        sought.domain.intervals,
-        sought.unknowns,
-    ):
+    if problem is not None and _recorded(problem.sought) != _recorded(sought):
         other = "the problem given to load" if given is not None else f"the problem '{problem.name}' that it names"
         raise FileError(f"'{path}' holds a solution on {sought.domain!r}; {other} is another one")
+    if problem is not None:  # which knows regions that are no boxes
+        parametric.sought = replace(sought, unknowns=problem.unknowns)
     if theta.shape != parametric.theta.shape or theta.dtype != np.float64:
         raise FileError(
             f"'{path / ARRAYS}' does not fit the model of '{RECORD}', which has {parametric.parameters} parameters"
@@ -153,6 +153,13 @@ def _check_steps(summary: dict[str, Any], steps: dict[str, np.ndarray]) -> None:
         raise SettingError(f"its summary speaks of {summary['steps']} steps, '{ARRAYS}' holds {count}")
 
 
+def _recorded(sought: Unknowns) -> Any:
+    """What a file knows of unknowns: their domain, and name, kind and box of each."""
+    boxes = [u.on.intervals if isinstance(u.on, Box) else None for u in sought.unknowns]
+    kinds = [(u.name, u.is_complex) for u in sought.unknowns]
+    return sought.domain.intervals, kinds, boxes
+
+
 def _sought_from(data: dict[str, Any]) -> Unknowns:
     names = [*data["axes"], *data["fields"], *data["coefficients"]]
     if len(set(names)) < len(names) or not all(name and name.isprintable() for name in names):
@@ -164,7 +171,14 @@ def _sought_from(data: dict[str, Any]) -> Unknowns:
         raise SettingError("it calls axes periodic that it does not have")
     ends = {axis: (float(low), float(high)) for axis, (low, high) in data["axes"].items()}
     domain = Box(**{axis: periodic(*pair) if axis in closed else pair for axis, pair in ends.items()})
-    unknowns = tuple(Unknown(name, kind == "complex") for name, kind in data["fields"].items())
+    boxes: dict[str, Box] = {}  # unknowns that live on one box share it
+    for ends in data.get("regions", {}).values():
+        box = Box(**{axis: (float(low), float(high)) for axis, (low, high) in ends.items()})
+        if not box.lies_in(domain):
+            raise SettingError("one of its unknowns lives outside of its domain")
+        boxes.setdefault(repr(ends), box)
+    own = {name: boxes[repr(ends)] for name, ends in data.get("regions", {}).items()}
+    unknowns = tuple(Unknown(name, kind == "complex", own.get(name)) for name, kind in data["fields"].items())
     return Unknowns(domain, unknowns, {name: float(value) for name, value in data["coefficients"].items()})
 
 

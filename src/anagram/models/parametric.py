@@ -38,7 +38,8 @@ def count_parameters(model: ModelLike, sought: Unknowns) -> int | None:
         return model.count(sought.domain, sought.outputs) + len(sought.coefficients)
     if not isinstance(model, Mapping) or not all(isinstance(model.get(u.name), ModelSpec) for u in sought.unknowns):
         return None
-    return sum(model[u.name].count(sought.domain, u.components) for u in sought.unknowns) + len(sought.coefficients)
+    counts = [model[u.name].count(u.box(sought.domain), u.components) for u in sought.unknowns]
+    return sum(counts) + len(sought.coefficients)
 
 
 class ByUnknown(eqx.Module):
@@ -285,7 +286,7 @@ def _build(sought: Unknowns, model: ModelLike, key: jax.Array) -> Any:
             )
         keys = jax.random.split(key, len(names))
         modules = {
-            u.name: model[u.name].build(sought.domain, u.components, k)
+            u.name: model[u.name].build(u.box(sought.domain), u.components, k)
             if isinstance(model[u.name], ModelSpec)
             else model[u.name]
             for u, k in zip(sought.unknowns, keys, strict=True)

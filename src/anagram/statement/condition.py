@@ -14,10 +14,11 @@ from jaxtyping import Array, Float
 from anagram.environment import quick_compilation
 from anagram.errors import ProblemError
 from anagram.statement.arguments import bind_axes, call_by_name, parameter_names
+from anagram.statement.beyond import refuse_normal
 from anagram.statement.domains import PointSet, Region
-from anagram.statement.expressions import Node, Number, bound
+from anagram.statement.expressions import NORMAL, Node, Number, bound
 from anagram.statement.fields import Field, Frame, named_number, symbol
-from anagram.statement.notation import NORMAL, latex_of, text_of
+from anagram.statement.notation import latex_of, text_of
 
 CHUNK = 1024  # points at which a user's function is evaluated at once
 
@@ -34,7 +35,8 @@ class Condition:
         equals: the source f: a number, a function of the point ``lambda t, x: ...``, a tuple of these
             for a vector-valued condition, or an array of values on ``domain.points(...)``.
         weight: how much the mean square of this condition counts in the loss; see `Problem.weight` for what it is
-            unless given.
+            unless given. A positive number; or a positive function of the point ``lambda t, x: 1 / (0.1 + t)``, or an
+            array of values on ``domain.points(...)``, by which the weight of each point is multiplied.
         exact: whether it holds exactly, because it is built into the model: u = G + Φ·N. For the value of an unknown
             on faces and parts of the boundary, and for its slope on a face where its value is exact too.
     """
@@ -42,7 +44,7 @@ class Condition:
     operator: Callable[..., Any]
     on: Region | None = None
     equals: Any = 0.0
-    weight: float | None = None
+    weight: Any = None
     exact: bool = False
 
     def __post_init__(self) -> None:
@@ -58,13 +60,21 @@ class Condition:
             raise ProblemError(
                 "a condition with exact=True holds exactly and is no part of the loss: leave weight= out"
             )
-        weight = 1.0 if self.weight is None else self.weight
-        if (
-            isinstance(weight, bool)
-            or not isinstance(weight, int | float | np.number)
-            or not 0 < float(weight) < np.inf
-        ):
-            raise ProblemError(f"the weight of a condition must be a positive number, not {weight!r}")
+        if self.weight is not None and not self.is_weighted_by_position:
+            check_weight(self.weight)
+
+    @property
+    def is_weighted_by_position(self) -> bool:
+        """Whether its points count differently."""
+        return callable(self.weight) or np.ndim(self.weight) > 0
+
+
+def check_weight(weight: Any) -> None:
+    """Refuse what cannot be the weight of a condition."""
+    if isinstance(weight, bool) or not isinstance(weight, int | float | np.number) or not 0 < float(weight) < np.inf:
+        raise ProblemError(
+            f"the weight of a condition must be a positive number, or a positive function of the point, not {weight!r}"
+        )
 
 
 def apply_operator(condition: Condition, quantities: Mapping[str, Field], what: str) -> tuple[Field, ...]:
@@ -82,12 +92,20 @@ def apply_operator(condition: Condition, quantities: Mapping[str, Field], what: 
 
 
 def stated(
-    condition: Condition, axes: tuple[str, ...], unknowns: Sequence[str], numbers: Sequence[str], what: str
-) -> Any:
-    """The expressions of D(u), one for each component, in fields and numbers that are known by their names alone."""
-    frame = Frame(axes, True if condition.on is not None and condition.on.has_normal else None)
-    quantities = {n: symbol(n, frame) for n in unknowns} | {n: named_number(n, frame) for n in numbers}
-    return tuple(field.node for field in apply_operator(condition, quantities, what))
+    condition: Condition, axes: tuple[str, ...], unknowns: Mapping[str, Any], numbers: Sequence[str], what: str
+) -> tuple[Node, ...]:
+    """The expressions of D(u), one for each component, in fields and numbers that are known by their names alone.
+
+    `unknowns` has the set on which each of them lives, by name.
+    """
+    frames = {name: Frame(axes, True, domain) for name, domain in unknowns.items()}
+    quantities = {n: symbol(n, frame) for n, frame in frames.items()} | {
+        n: named_number(n, Frame(axes)) for n in numbers
+    }
+    nodes = tuple(field.node for field in apply_operator(condition, quantities, what))
+    if condition.on is None or not condition.on.has_normal:
+        refuse_normal(nodes)
+    return nodes
 
 
 def with_fields(
@@ -142,6 +160,30 @@ def source_rows(
         check_finite(column, region.axes, x, f"{what}: the source")
         rows += [np.real(column), np.imag(column)] if complex_row else [column]
     return np.stack([np.asarray(r, dtype=float) for r in rows], axis=1)
+
+
+def weight_values(weight: Any, region: Region, x: np.ndarray, what: str) -> Float[np.ndarray, " points"]:
+    """What the weights of points are multiplied by: a function of the point, or values on given points."""
+    what = f"{what}: the weight"
+    if callable(weight):
+        columns = _source_columns(weight, region, x, 1, what)
+        values = columns[0]
+    else:
+        values = np.asarray(weight)
+        if not isinstance(region, PointSet) or values.shape != (len(x),):
+            raise ProblemError(
+                f"{what} is an array of shape {values.shape}: it needs one value for each of on=domain.points(...); "
+                "on other regions give a number or a function of the point"
+            )
+    if values.dtype == object or not np.issubdtype(values.dtype, np.number) or np.iscomplexobj(values):
+        raise ProblemError(f"{what} must be real numbers")
+    check_finite(values, region.axes, x, what)
+    if not np.all(values > 0):
+        first = int(np.argmin(values))
+        raise ProblemError(
+            f"{what} must be positive, it is {values[first]:g} at {describe_point(region.axes, x[first])}"
+        )
+    return values.astype(float)
 
 
 class Mapped:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -13,28 +12,30 @@ import numpy as np
 from jax.experimental import jet
 from jaxtyping import Array, Inexact
 
+from anagram.errors import ProblemError
+from anagram.statement.beyond import NO_NORMAL, Elsewhere, Integral, Variable, axes_read
 from anagram.statement.expressions import (
     Apply,
     Coordinate,
     Derivatives,
-    Elsewhere,
     Index,
     Leaf,
     LeafSum,
+    Named,
     Node,
     Number,
     Wanted,
+    everything,
     postorder,
-    rewritten,
 )
+from anagram.statement.sums import with_sums
 
 PointFunction = Callable[[Array], Inexact[Array, ""]]
 
 
 def evaluate(roots: Sequence[Node], x: Any) -> list[Any]:
     """The values of expressions at one point, given as the vector of its coordinates."""
-    values = _values(with_sums(roots), x, lambda function, operands: function(*operands))
-    return [jnp.asarray(value) for value in values]
+    return [jnp.asarray(value) for value in _values(with_sums(roots), _Point(x, {}))]
 
 
 def evaluate_many(roots: Sequence[Node], x: np.ndarray) -> list[np.ndarray]:
@@ -44,38 +45,116 @@ def evaluate_many(roots: Sequence[Node], x: np.ndarray) -> list[np.ndarray]:
     """
     columns = list(np.asarray(x, dtype=float).T)
     with np.errstate(all="ignore"):
-        values = _values(roots, columns, lambda function, operands: _apply_many(function, operands, len(x)))
+        values = _values(roots, _Points(columns, {}, len(x)))
     return [np.broadcast_to(np.asarray(value), (len(x),)) for value in values]
 
 
-def _values(roots: Sequence[Node], x: Any, apply: Callable[[Callable[..., Any], list[Any]], Any]) -> list[Any]:
-    """Evaluate leaves first, then what is made of them; `x` has a coordinate, or an array of them, for each axis."""
+class _Point:
+    """One point, and the values that the variables of integrals have."""
+
+    def __init__(self, x: Any, variables: dict[int, Any]) -> None:
+        self.x, self.variables = x, variables
+
+    def number(self, value: Any) -> Any:
+        """The value of a number here."""
+        return value
+
+    def apply(self, function: Callable[..., Any], operands: list[Any]) -> Any:
+        """A function of values here."""
+        return function(*operands)
+
+    def elsewhere(self, inner: Sequence[Node], places: dict[int, Any]) -> list[Any]:
+        """The values of expressions at the point with other coordinates."""
+        if any(jnp.iscomplexobj(place) for place in places.values()):
+            raise ProblemError("the coordinates of another place are real numbers, and one of them is complex")
+        x = jnp.stack([jnp.asarray(places.get(k, self.x[k]), dtype=float) for k in range(self.x.shape[0])])
+        return _values(with_sums(inner), _Point(x, self.variables))
+
+    def integral(self, node: Integral) -> Any:
+        """The sum over the nodes of a quadrature."""
+        names = [id(variable) for variable in node.variables]
+
+        def at(row: Array) -> Any:
+            here = _Point(self.x, {**self.variables, **dict(zip(names, row, strict=True))})
+            return jnp.asarray(_values(with_sums([node.inner]), here)[0])
+
+        values = jax.vmap(at)(jnp.asarray(node.quadrature.nodes))
+        return jnp.asarray(node.quadrature.weights) @ values
+
+
+class _Points:
+    """Many points, as an array for each coordinate, of which every `times` ones stand for one that was asked for."""
+
+    def __init__(self, x: list[np.ndarray], variables: dict[int, Any], count: int, times: int = 1) -> None:
+        self.x, self.variables, self.count, self.times = x, variables, count, times
+
+    def number(self, value: Any) -> Any:
+        return np.repeat(value, self.times) if self.times > 1 and np.ndim(value) else value
+
+    def apply(self, function: Callable[..., Any], operands: list[Any]) -> Any:
+        return _apply_many(function, operands, self.count)
+
+    def elsewhere(self, inner: Sequence[Node], places: dict[int, Any]) -> list[Any]:
+        x = [np.broadcast_to(np.asarray(places.get(k, own)), (self.count,)) for k, own in enumerate(self.x)]
+        return _values(inner, _Points(x, self.variables, self.count, self.times))
+
+    def integral(self, node: Integral) -> Any:
+        rule = node.quadrature
+        size, names = len(rule.weights), [id(variable) for variable in node.variables]
+        alone = not self.variables and not _reads_point(node.inner, len(self.x))
+        count = 1 if alone else self.count  # an integral that is the same everywhere is evaluated once
+        x = [np.repeat(column[:count], size) for column in self.x]
+        outer = {key: np.repeat(v, size) if np.ndim(v) else v for key, v in self.variables.items()}
+        own = dict(zip(names, np.tile(rule.nodes, (count, 1)).T, strict=True))
+        here = _Points(x, {**outer, **own}, count * size, self.times * size)
+        values = np.broadcast_to(np.asarray(_values([node.inner], here)[0]), (count * size,))
+        found = values.reshape(count, size) @ rule.weights
+        return found[0] if alone else found
+
+
+def _reads_point(root: Node, dimension: int) -> bool:
+    """Whether values differ from point to point; those of numbers do where they are arrays."""
+    arrays = any(isinstance(node, Number) and np.ndim(node.value) for node in everything([root]))
+    return arrays or bool(axes_read([root], dimension))
+
+
+def _values(roots: Sequence[Node], here: _Point | _Points) -> list[Any]:
+    """Evaluate leaves first, all at once, then what is made of them."""
     nodes, values = list(postorder(roots)), {}
+    _read([node for node in nodes if isinstance(node, Leaf | LeafSum)], here.x, values)
+    places: dict[Any, list[Elsewhere]] = {}
     for node in nodes:
+        if isinstance(node, Elsewhere):
+            places.setdefault(_place(node), []).append(node)
+    for node in nodes:
+        if id(node) in values:
+            continue
         if isinstance(node, Number):
-            values[id(node)] = node.value
+            values[id(node)] = here.number(node.value)
         elif isinstance(node, Coordinate):
-            values[id(node)] = x[node.axis]
-        elif isinstance(node, Elsewhere):
-            many = isinstance(x, list)
-            there = (
-                evaluate_many([node.inner], np.asarray(node.point)[None])
-                if many
-                else evaluate([node.inner], node.point)
-            )
-            values[id(node)] = there[0][0] if many else there[0]
-    _read([node for node in nodes if isinstance(node, Leaf | LeafSum)], x, values)
-    for node in nodes:
-        if isinstance(node, Apply):
-            values[id(node)] = apply(node.function, [values[id(operand)] for operand in node.operands])
+            values[id(node)] = here.x[node.axis]
+        elif isinstance(node, Named):  # all others have been bound
+            raise ProblemError(NO_NORMAL)
+        elif isinstance(node, Variable):
+            values[id(node)] = here.variables[id(node)]
+        elif isinstance(node, Elsewhere):  # all that is read at this place
+            together = places[_place(node)]
+            there = {axis: values[id(place)] for axis, place in node.places}
+            found = here.elsewhere([other.inner for other in together], there)
+            values |= {id(other): value for other, value in zip(together, found, strict=True)}
+        elif isinstance(node, Integral):
+            values[id(node)] = here.integral(node)
+        elif isinstance(node, Apply):
+            values[id(node)] = here.apply(node.function, [values[id(operand)] for operand in node.operands])
     return [values[id(root)] for root in roots]
 
 
-def _elsewhere(node: Elsewhere, *, many: bool) -> Any:
-    """The value at a point of its own, the same for one point and for many."""
-    if many:
-        return evaluate_many([node.inner], np.asarray(node.point)[None])[0][0]
-    return evaluate([node.inner], node.point)[0]
+def _place(node: Elsewhere) -> Any:
+    """What tells a place from others: axes with equal numbers or with the same expressions."""
+    return tuple(
+        (axis, ("number", place.value) if isinstance(place, Number) and place.is_plain else ("node", id(place)))
+        for axis, place in node.places
+    )
 
 
 _ELEMENTWISE = (operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.neg)
@@ -117,143 +196,6 @@ def _numbers(terms: tuple[tuple[Index, Node], ...], x: Any) -> tuple[tuple[Index
         return x[node.axis] if isinstance(node, Coordinate) else node.value  # pyright: ignore[reportAttributeAccessIssue]
 
     return tuple((index, value(coefficient)) for index, coefficient in terms)
-
-
-# -- sums of derivatives ------------------------------------------------------------------------------------
-_ADDITIVE = (operator.add, operator.sub, operator.neg)
-
-
-def with_sums(roots: Sequence[Node]) -> list[Node]:
-    """The expressions with sums of derivatives of the highest order as one leaf each, where a source gains by it.
-
-    A derivative that is read by itself as well, or that others of higher order are made of, stays by itself.
-    """
-    while True:  # a sum may have sums inside its terms
-        nodes = list(postorder(roots))
-        if not any(isinstance(node, Leaf) and node.source.adds_up for node in nodes):
-            return list(roots)
-        replaced = _sums(roots, nodes)
-        if not replaced:
-            return list(roots)
-        roots = rewritten(roots, lambda node, replaced=replaced: replaced.get(id(node)))
-
-
-def _sums(roots: Sequence[Node], nodes: Sequence[Node]) -> dict[int, Node]:
-    """What to replace sums by."""
-    parents: dict[int, list[Node]] = {}
-    for node in nodes:
-        for operand in node.operands:
-            parents.setdefault(id(operand), []).append(node)
-    reads = Counter((id(n.source), n.component, n.index) for n in nodes if isinstance(n, Leaf))
-    below = {
-        (id(n.source), _lowered(index, axis))
-        for n in nodes
-        if isinstance(n, Leaf | LeafSum)
-        for index in ([n.index] if isinstance(n, Leaf) else [index for index, _ in n.terms])
-        for axis, order in enumerate(index)
-        if order
-    }
-    is_root = {id(root) for root in roots}
-    replaced: dict[int, Node] = {}
-    for node in nodes:
-        if not _adds(node) or any(_adds(parent) for parent in parents.get(id(node), ())):
-            continue
-        terms = _terms(node, parents, is_root)
-        here = Counter((id(leaf.source), leaf.component, leaf.index) for leaf, _ in terms)
-        groups: dict[tuple[int, Any, int], list[tuple[Leaf, Node]]] = {}
-        for leaf, coefficient in terms:
-            which = (id(leaf.source), leaf.component, leaf.index)
-            alone = reads[which] == here[which] and len(parents[id(leaf)]) == 1
-            if alone and (id(leaf.source), leaf.index) not in below and sum(leaf.index) > 0 and leaf.source.adds_up:
-                groups.setdefault((id(leaf.source), leaf.component, sum(leaf.index)), []).append((leaf, coefficient))
-        for group in groups.values():
-            if len(group) > 1:
-                first = group[0][0]
-                combined = LeafSum(first.source, first.component, _collected(group))
-                gone = {id(leaf) for leaf, _ in group}
-                replaced[id(node)] = _without(replaced.get(id(node), node), gone, combined)
-    return replaced
-
-
-def _collected(terms: Sequence[tuple[Leaf, Node]]) -> tuple[tuple[Index, Node], ...]:
-    """Each index once, with the sum of its coefficients."""
-    total: dict[Index, Node] = {}
-    for leaf, coefficient in terms:
-        before = total.get(leaf.index)
-        if before is None:
-            total[leaf.index] = coefficient
-        elif (
-            isinstance(before, Number) and isinstance(coefficient, Number) and before.is_plain and coefficient.is_plain
-        ):
-            total[leaf.index] = Number(before.value + coefficient.value)
-        else:
-            total[leaf.index] = Apply(operator.add, (before, coefficient))
-    return tuple(total.items())
-
-
-def _adds(node: Node) -> bool:
-    return isinstance(node, Apply) and node.function in _ADDITIVE
-
-
-_UNIT = Number(1.0)
-
-
-def _summands(root: Node, *, into: Callable[[Node], bool] = lambda _: True) -> Iterator[tuple[Node, bool]]:
-    """What a sum is made of, each with whether it is subtracted; sums inside are entered where `into` allows it."""
-    stack: list[tuple[Node, bool]] = [(root, False)]
-    while stack:
-        node, negative = stack.pop()
-        if isinstance(node, Apply) and _adds(node) and (node is root or into(node)):
-            signs = (negative, negative != (node.function is operator.sub))
-            if node.function is operator.neg:
-                signs = (not negative,)
-            stack.extend(zip(node.operands, signs, strict=True))
-        else:
-            yield node, negative
-
-
-def _terms(root: Node, parents: dict[int, list[Node]], is_root: set[int]) -> list[tuple[Leaf, Node]]:
-    """The leaves that a sum is made of, each with its coefficient: a number, a coordinate, or ±1."""
-
-    def is_own(node: Node) -> bool:
-        return len(parents[id(node)]) == 1 and id(node) not in is_root  # otherwise it is read elsewhere too
-
-    found: list[tuple[Leaf, Node]] = []
-    for node, negative in _summands(root, into=is_own):
-        if not is_own(node):
-            continue
-        if isinstance(node, Leaf):
-            found.append((node, _signed(_UNIT, negative)))
-        elif isinstance(node, Apply) and node.function is operator.mul:
-            left, right = node.operands
-            if isinstance(left, Leaf):
-                left, right = right, left
-            if isinstance(right, Leaf) and _is_real(left) and len(parents[id(right)]) == 1:
-                found.append((right, _signed(left, negative)))
-    return found
-
-
-def _is_real(node: Node) -> bool:
-    return isinstance(node, Coordinate) or (isinstance(node, Number) and not jnp.iscomplexobj(node.value))
-
-
-def _signed(node: Node, negative: bool) -> Node:
-    if not negative:
-        return node
-    return Number(-1.0) if node is _UNIT else Apply(operator.neg, (node,))
-
-
-def _without(root: Node, gone: set[int], combined: Node) -> Node:
-    """The sum without some of its terms, plus another one."""
-    total = combined
-    for node, negative in reversed(list(_summands(root))):
-        if id(node) not in gone and not any(id(operand) in gone for operand in node.operands):
-            total = Apply(operator.sub if negative else operator.add, (total, node))
-    return total
-
-
-def _lowered(index: Index, axis: int) -> Index:
-    return (*index[:axis], index[axis] - 1, *index[axis + 1 :])
 
 
 # -- functions of which nothing is known but how to call them ------------------------------------------------

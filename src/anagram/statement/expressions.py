@@ -14,6 +14,8 @@ from typing import Any, Protocol
 import jax
 import jax.numpy as jnp
 
+NORMAL = "normal."  # what the names of the components of the outward normal begin with
+
 Index = tuple[int, ...]  # how often a function is differentiated along each axis
 
 
@@ -54,8 +56,17 @@ class Node:
 
     @property
     def operands(self) -> tuple[Node, ...]:
-        """The parts it is made of."""
+        """The parts it is made of, at the same point."""
         return ()
+
+    @property
+    def beyond(self) -> tuple[Node, ...]:
+        """The parts it is made of whose values are taken at other points."""
+        return ()
+
+    def with_parts(self, operands: Sequence[Node], beyond: Sequence[Node]) -> Node:
+        """The same node made of other parts."""
+        raise NotImplementedError(f"{type(self).__name__} has no parts")
 
     def derivative(self, axis: int) -> Node:
         """∂/∂x_axis, by the chain rule; the same node every time."""
@@ -152,16 +163,6 @@ class LeafSum(Node):
         self.source, self.component, self.terms = source, component, terms
 
 
-class Elsewhere(Node):
-    """The value of an expression at a point of its own."""
-
-    __slots__ = ("inner", "point")
-
-    def __init__(self, inner: Node, point: Any) -> None:
-        super().__init__()
-        self.inner, self.point = inner, point
-
-
 class Apply(Node):
     """A function of the values of other expressions."""
 
@@ -175,6 +176,9 @@ class Apply(Node):
     @property
     def operands(self) -> tuple[Node, ...]:
         return self._operands
+
+    def with_parts(self, operands: Sequence[Node], beyond: Sequence[Node]) -> Node:
+        return Apply(self.function, operands, self.name)
 
     def _derivative(self, axis: int) -> Node:
         slopes = [operand.derivative(axis) for operand in self.operands]
@@ -295,8 +299,9 @@ def degree(root: Node) -> int | None:
         match node:
             case Unknown() | LeafSum():
                 found[id(node)] = 1
-            case Elsewhere():
-                found[id(node)] = degree(node.inner)
+            case Node(beyond=(inner,)):  # a value elsewhere, an integral: linear in what is taken there
+                here = any(found[id(operand)] != 0 for operand in node.operands)
+                found[id(node)] = 2 if here else degree(inner)
             case Apply(operands=(base, exponent)) if node.function is operator.pow and _is_zero_or_one(exponent):
                 found[id(node)] = 0 if is_zero(exponent) else found[id(base)]
             case Apply():
@@ -345,14 +350,28 @@ def postorder(roots: Sequence[Node]) -> Iterator[Node]:
             stack.extend((operand, False) for operand in reversed(node.operands))
 
 
-def rewritten(roots: Sequence[Node], replace: Callable[[Node], Node | None]) -> list[Node]:
-    """The expressions with nodes replaced: by what `replace` gives, or else as they are with replaced operands."""
+def everything(roots: Sequence[Node]) -> Iterator[Node]:
+    """Every node, also those whose values are taken at other points."""
+    for node in postorder(roots):
+        yield node
+        yield from everything(node.beyond)
+
+
+def rewritten(
+    roots: Sequence[Node], replace: Callable[[Node], Node | None], beyond: Callable[[Node], Node] | None = None
+) -> list[Node]:
+    """The expressions with nodes replaced: by what `replace` gives, or else as they are with replaced operands.
+
+    `beyond` gives what is put in the place of parts whose values are taken at other points; they stay without it.
+    """
     new: dict[int, Node] = {}
     for node in postorder(roots):
         found = replace(node)
-        if found is None and any(new[id(operand)] is not operand for operand in node.operands):
-            assert isinstance(node, Apply)
-            found = Apply(node.function, [new[id(operand)] for operand in node.operands], node.name)
+        if found is None:
+            operands = [new[id(operand)] for operand in node.operands]
+            changed = any(n is not o for n, o in zip(operands, node.operands, strict=True))
+            if changed or (beyond is not None and node.beyond):
+                found = node.with_parts(operands, node.beyond if beyond is None else [beyond(b) for b in node.beyond])
         new[id(node)] = node if found is None else found
     return [new[id(root)] for root in roots]
 
@@ -394,8 +413,6 @@ def bound(
         if isinstance(node, Named):
             value = (named or {})[node.name]
             return value if isinstance(value, Node) else Number(value)
-        if isinstance(node, Elsewhere):
-            return Elsewhere(bound([node.inner], fields, named)[0], node.point)
         return Number(places[id(node)]) if id(node) in places else None
 
-    return rewritten(roots, replace)
+    return rewritten(roots, replace, lambda inner: bound([inner], fields, named)[0])

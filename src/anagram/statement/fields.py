@@ -15,24 +15,29 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Inexact
+from jax.core import Tracer
+from jaxtyping import Array
 
 from anagram.errors import ProblemError
 from anagram.statement import expressions
+from anagram.statement.arguments import call_by_name
+from anagram.statement.beyond import NO_NORMAL, moved
 from anagram.statement.evaluation import FunctionSource, PointFunction, evaluate
-from anagram.statement.expressions import Apply, Index, Leaf, Named, Node, Number, Unknown, postorder
-from anagram.statement.notation import NORMAL, latex_of, text_of
+from anagram.statement.expressions import NORMAL, Apply, Index, Leaf, Named, Node, Number, Unknown, everything
+from anagram.statement.notation import latex_of, text_of
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
     """What a field knows of the place it lives in: the named axes and, on a face, the outward normal.
 
-    The normal is an array, or True where there is one that is not known yet.
+    The normal is an array, or True where it is not known yet. The domain is the set over which the field is integrated
+    where nothing else is said. Numbers, such as the variable of an integral, have no axes.
     """
 
     axes: tuple[str, ...]
     normal: Array | bool | None = None
+    domain: Any = None
 
     def index(self, axis: str) -> int:
         """The position of a named axis."""
@@ -52,10 +57,7 @@ class Frame:
     def normal_components(self) -> list[Node]:
         """The outward normal, component by component."""
         if self.normal is None:
-            raise ProblemError(
-                "the normal derivative exists only on a face: give the condition on=domain.face(...), "
-                "domain.faces(...) or domain.boundary()"
-            )
+            raise ProblemError(NO_NORMAL)
         if self.normal is True:
             return [Named(NORMAL + axis) for axis in self.axes]
         return [Number(self.normal[k]) for k in range(len(self.axes))]  # pyright: ignore[reportIndexIssue]
@@ -75,9 +77,37 @@ class Field:
         self.frame = frame
 
     # -- values ---------------------------------------------------------------------------------------
-    def at(self, x: Array) -> Inexact[Array, ""]:
-        """The value at one point, given as the vector of its coordinates."""
-        return evaluate([self.node], x)[0]
+    def at(self, point: Array | None = None, /, **places: Any) -> Any:
+        """The field elsewhere: ``u.at(x=0)``, with some coordinates replaced, is a field of the others.
+
+        A coordinate is replaced by a number, by a field, ``u.at(x=-box.coordinate("x"))``, or by a function of
+        coordinates, ``u.at(x=lambda x: -x)``. Derivatives elsewhere are ``u.d("x").at(x=1)``.
+
+        For one point, given as the vector of its coordinates, this is the value there.
+        """
+        if (point is None) == (not places):
+            raise ProblemError("name the coordinates of the other place, as in u.at(x=0)")
+        if point is not None:
+            return evaluate([self.node], point)[0]
+        replaced = tuple((self.frame.index(axis), self._coordinate(axis, value)) for axis, value in places.items())
+        return Field(moved(self.node, replaced), self.frame)
+
+    def _coordinate(self, axis: str, value: Any) -> Node:
+        """What stands for a coordinate elsewhere."""
+        if callable(value) and not isinstance(value, Field):
+            here = {name: coordinate(name, self.frame) for name in self.frame.axes}
+            value = call_by_name(value, here, f"the coordinate {axis} of another place")
+        if isinstance(value, Field):
+            if value.frame.axes not in ((), self.frame.axes):
+                raise ProblemError(f"the coordinate {axis} of another place is a field over other axes")
+            return value.node
+        number = np.asarray(_plain(value)) if not isinstance(value, Array) else value
+        if np.ndim(number) or not np.issubdtype(number.dtype, np.number) or np.iscomplexobj(number):
+            raise ProblemError(
+                f"the coordinate {axis} of another place is a number, a field or a function of coordinates, "
+                f"as in u.at({axis}=0), not {value!r}"
+            )
+        return Number(float(number) if not isinstance(value, Tracer) else number)
 
     def __call__(self, *coordinates: Any, **named: Any) -> Any:
         """The value at one point, by position ``u(0.5, 0.25)`` or by name ``u(t=0.5, x=0.25)``.
@@ -87,10 +117,10 @@ class Field:
         given = dict(zip(self.frame.axes, coordinates, strict=False)) | named
         if len(coordinates) + len(named) != len(self.frame.axes) or set(given) != set(self.frame.axes):
             raise ProblemError(f"a point needs exactly the coordinates {', '.join(self.frame.axes)}")
-        point = jnp.stack([jnp.asarray(given[a], dtype=float) for a in self.frame.axes])
-        if any(isinstance(node, Unknown | Named) for node in postorder([self.node])):
-            return Field(expressions.Elsewhere(self.node, point), self.frame)
-        return self.at(point)
+        is_open = any(isinstance(node, Unknown | Named) for node in everything([self.node]))
+        if is_open or any(isinstance(value, Field) for value in given.values()):
+            return self.at(**given)
+        return self.at(jnp.stack([jnp.asarray(given[a], dtype=float) for a in self.frame.axes]))
 
     # -- derivatives ----------------------------------------------------------------------------------
     def d(self, *axes: str) -> Field:
@@ -266,13 +296,7 @@ def _space(frame: Frame, axes: tuple[str, ...], what: str) -> tuple[str, ...]:
 
 def _combine(function: Callable[..., Any], *operands: Any) -> Field:
     fields = [o for o in operands if isinstance(o, Field)]
-    # Known functions of the point have no normal; the unknowns beside them may.
-    frame = next((f.frame for f in fields if f.frame.normal is not None), fields[0].frame)
-    for field in fields:
-        if field.frame.axes != frame.axes:
-            raise ProblemError(
-                f"fields over ({', '.join(frame.axes)}) and ({', '.join(field.frame.axes)}) cannot be combined"
-            )
+    frame = joined([field.frame for field in fields])
     for other in operands:
         if isinstance(other, tuple | list) or (callable(other) and not isinstance(other, Field)):
             raise ProblemError(
@@ -281,6 +305,23 @@ def _combine(function: Callable[..., Any], *operands: Any) -> Field:
             )
     nodes = [operand.node if isinstance(operand, Field) else Number(_plain(operand)) for operand in operands]
     return Field(Apply(function, nodes), frame)
+
+
+def joined(frames: Sequence[Frame]) -> Frame:
+    """The frame of what is made of several fields.
+
+    Known functions of the point have no normal and no domain; the unknowns beside them may. Of unknowns that live on
+    different sets nobody knows over which of them they would be integrated.
+    """
+    first = next((frame for frame in frames if frame.axes), frames[0])
+    for frame in frames:
+        if frame.axes not in ((), first.axes):
+            raise ProblemError(
+                f"fields over ({', '.join(first.axes)}) and ({', '.join(frame.axes)}) cannot be combined"
+            )
+    domains = {id(frame.domain): frame.domain for frame in frames if frame.domain is not None}
+    normal = next((frame.normal for frame in frames if frame.normal is not None), None)
+    return Frame(first.axes, normal, next(iter(domains.values())) if len(domains) == 1 else None)
 
 
 def _plain(value: Any) -> Any:

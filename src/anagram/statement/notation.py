@@ -6,11 +6,12 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from anagram.statement.beyond import Elsewhere, Integral, Variable
 from anagram.statement.evaluation import FunctionSource
 from anagram.statement.expressions import (
+    NORMAL,
     Apply,
     Coordinate,
-    Elsewhere,
     Index,
     Leaf,
     Named,
@@ -19,8 +20,6 @@ from anagram.statement.expressions import (
     Unknown,
     postorder,
 )
-
-NORMAL = "normal."  # what the names of the components of the outward normal begin with
 
 # How tightly a piece of text holds together: sums least, then products, signs, powers, and what stands alone.
 _SUM, _PRODUCT, _SIGN, _POWER, _ATOM = range(5)
@@ -53,6 +52,12 @@ class _Style:
         if self.latex:
             return f"{name}_{{{' '.join(self.name(letter) for letter in letters)}}}"
         return f"{name}_{''.join(letters)}" if all(len(a) == 1 for a in letters) else f"{name}_({' '.join(letters)})"
+
+    def region(self, name: str) -> str:
+        """The name of a set, as a subscript."""
+        if not self.latex:
+            return name if " " not in name else f"({name})"
+        return r"\Omega" if name == "Ω" else rf"{{\text{{{name}}}}}"
 
     def number(self, value: Any) -> str:
         """A number; one that is not known yet has no digits."""
@@ -96,7 +101,7 @@ def _piece(node: Node, style: _Style, operands: list[tuple[str, int]]) -> tuple[
     if isinstance(node, Number):
         text = style.number(node.value)
         return text, _SIGN if text.startswith("-") else _PRODUCT if "cdot" in text else _ATOM
-    if isinstance(node, Named):
+    if isinstance(node, Named | Variable):
         if node.name.startswith(NORMAL):
             return style.derivative("n", tuple(int(a == node.name.removeprefix(NORMAL)) for a in style.axes)), _ATOM
         return style.name(node.name), _ATOM
@@ -108,12 +113,31 @@ def _piece(node: Node, style: _Style, operands: list[tuple[str, int]]) -> tuple[
         label = node.source.label if isinstance(node.source, FunctionSource) else str(node.component)
         return style.derivative(style.name(label), node.index), _ATOM
     if isinstance(node, Elsewhere):
-        point = ", ".join(style.number(float(value)) for value in node.point)
+        given = {axis: text for (axis, _), (text, _) in zip(node.places, operands, strict=True)}
+        point = ", ".join(given.get(axis, style.name(name)) for axis, name in enumerate(style.axes))
         inner = _written(node.inner, style)
         return f"{inner if isinstance(node.inner, Unknown) else f'({inner})'}({point})", _ATOM
+    if isinstance(node, Integral):
+        return _integral(node, style), _PRODUCT
     if isinstance(node, Apply):
         return _applied(node, style, operands)
     return "…", _ATOM
+
+
+def _integral(node: Integral, style: _Style) -> str:
+    """∫ u dx along axes, ∫_face(x=1) u_x dS over a region."""
+    inner, own = node.inner, [id(variable) for variable in node.variables]
+    if isinstance(inner, Elsewhere) and all(id(place) in own for _, place in inner.places):
+        inner = inner.inner  # the variables are called like the axes they stand for
+    text = _written(inner, style)
+    if isinstance(inner, Apply) and inner.function in (operator.add, operator.sub):
+        text = f"({text})"
+    sign, space = (r"\int", r"\,") if style.latex else ("∫", " ")
+    if node.quadrature.over:
+        where = style.region(node.quadrature.over)
+        return f"{sign}_{where} {text}{space}d{'S' if where != style.region('Ω') else where}"
+    names = [style.name(v.name) for v in node.variables if not v.name.startswith(NORMAL)]
+    return f"{sign} {text}{space}{' '.join(f'd{name}' for name in names)}"
 
 
 def _applied(node: Apply, style: _Style, operands: list[tuple[str, int]]) -> tuple[str, int]:

@@ -12,15 +12,17 @@ import numpy as np
 from jaxtyping import Array
 
 from anagram.errors import ProblemError
+from anagram.statement.beyond import Elsewhere
 from anagram.statement.condition import describe_point, source_rows, stated, with_fields
 from anagram.statement.domains import Cloud, GaussLegendre, Kronecker, Region
 from anagram.statement.evaluation import evaluate, evaluate_many
-from anagram.statement.expressions import Derivatives, Leaf, Node, Wanted, degree
+from anagram.statement.expressions import Derivatives, Leaf, Named, Node, Unknown, Wanted, degree, everything
 from anagram.statement.fields import Field, Frame, constant
 
 if TYPE_CHECKING:
     from anagram.statement.problem import Problem
 
+EDGE = 1e-9  # of the length of an axis: coordinates elsewhere are computed, and rounded
 # Test fields: a + b sin(w·x + φ). The different levels a let functions such as sqrt or log of the
 # unknown be defined on at least one of them.
 _LEVELS = (0.3, 1.5, -1.2, 4.0)
@@ -37,7 +39,9 @@ def check_conditions(problem: Problem) -> dict[str, tuple[bool, ...]]:
         if len(cloud.x) == 0:
             raise ProblemError(f"{what}: the region {region!r} has no points")
         components[key] = _components(problem, key, region, what)
+        _check_places(problem, key, cloud, what)
         source_rows(problem.sources[key], region, cloud.x, components[key], what)
+        problem.weights_at(key, cloud.x)
         clouds[key] = cloud
     _check_values(problem, clouds)
     return components
@@ -45,7 +49,8 @@ def check_conditions(problem: Problem) -> dict[str, tuple[bool, ...]]:
 
 def state_conditions(problem: Problem) -> dict[str, tuple[Node, ...]]:
     """Apply every operator to fields that are known by their names alone, once."""
-    names, numbers = [u.name for u in problem.unknowns], list(problem.coefficients)
+    names = {u.name: u.on or problem.domain for u in problem.unknowns}
+    numbers = list(problem.coefficients)
     found: dict[str, tuple[Node, ...]] = {}
     for key, condition in problem.conditions.items():
         what = f"condition '{key}'"
@@ -147,6 +152,44 @@ def _components(problem: Problem, key: str, region: Region, what: str) -> tuple[
                 "return a tuple of fields for a vector-valued condition"
             )
     return tuple(bool(jnp.issubdtype(s.dtype, jnp.complexfloating)) for s in shapes)
+
+
+class _Recorder:
+    """Fields that are zero, and note at which points they are read."""
+
+    adds_up = False
+
+    def __init__(self) -> None:
+        self.read: list[tuple[str, np.ndarray]] = []
+
+    def derivatives(self, x: Any, wanted: dict[str, Wanted]) -> dict[str, Derivatives]:
+        points = np.stack(x, axis=1)
+        self.read += [(name, points) for name in wanted]
+        zero = np.zeros(len(points))
+        return {name: Derivatives(dict.fromkeys(which.indices, zero)) for name, which in wanted.items()}
+
+
+def _check_places(problem: Problem, key: str, cloud: Cloud, what: str) -> None:
+    """Unknowns are read only where they live. Places that depend on the unknowns themselves are not known yet."""
+    nodes = problem.expressions[key]
+    places = [place for node in everything(nodes) if isinstance(node, Elsewhere) for place in node.operands]
+    if any(isinstance(node, Unknown | Named) for node in everything(places)):
+        return
+    recorder, frame = _Recorder(), Frame(problem.domain.axes)
+    zero = (0,) * len(frame.axes)
+    fields = {u.name: Field(Leaf(recorder, u.name, zero), frame) for u in problem.unknowns}
+    fields |= {name: constant(guess, frame) for name, guess in problem.coefficients.items()}
+    normal = None if cloud.normal is None else cloud.normal.T
+    evaluate_many(with_fields(nodes, fields, frame.axes, normal), cloud.x)
+    unknowns = {u.name: u for u in problem.unknowns}
+    for name, points in recorder.read:
+        region, box = unknowns[name].on or problem.domain, unknowns[name].box(problem.domain)
+        margin = EDGE * box.lengths
+        inwards = points - np.clip(points - (box.low + box.high) / 2, -margin, margin)
+        outside = ~(region.contains(points) | region.contains(inwards))
+        if outside.any():
+            where = describe_point(frame.axes, points[int(np.argmax(outside))])
+            raise ProblemError(f"{what} reads {name} at {where}, outside of {region!r}, where it lives")
 
 
 def _check_values(problem: Problem, clouds: dict[str, Cloud]) -> None:

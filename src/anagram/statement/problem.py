@@ -14,17 +14,22 @@ import numpy as np
 from anagram.errors import ProblemError
 from anagram.statement import probe
 from anagram.statement.arguments import parameter_names
+from anagram.statement.beyond import axes_read, looks_beyond, shared_parts
 from anagram.statement.condition import (
     Condition,
     Mapped,
     check_finite,
+    check_weight,
     equation_of,
     evaluate_function,
     mapped_source,
+    weight_values,
 )
-from anagram.statement.domains import Domain, Kronecker
+from anagram.statement.domains import Along, Domain, Kronecker, Region
 from anagram.statement.exactly import ansatz_of
-from anagram.statement.unknowns import Unknown, Unknowns
+from anagram.statement.expressions import Node, everything
+from anagram.statement.expressions import Unknown as Symbol
+from anagram.statement.unknowns import Ansatz, Unknown, Unknowns
 
 Reference = Callable[[np.ndarray], np.ndarray]
 BEGINNING_WEIGHT = 10.0  # of the data from which a nonlinear evolution begins
@@ -36,7 +41,8 @@ class Problem:
     Args:
         domain: the set Ω on which everything lives, a box or a shape.
         unknowns: names of the unknown fields. May be left out if there is one; give several as
-            ``("u", "v")``, and complex ones as ``{"psi": complex}``.
+            ``("u", "v")``, complex ones as ``{"psi": complex}``, and those that live on a part of the domain as
+            ``{"u": left, "v": right}``, or ``{"psi": (complex, left)}``.
         coefficients: unknown numbers with their first guesses, ``{"kappa": 1.0}``, learned with the fields.
         solution: the exact solution, a function of the point (a mapping by name for several unknowns).
             It is never used in training, only to measure errors.
@@ -53,7 +59,7 @@ class Problem:
         self,
         domain: Domain,
         *groups: Mapping[str, Condition],
-        unknowns: Sequence[str] | Mapping[str, type] | str | None = None,
+        unknowns: Sequence[str] | Mapping[str, Any] | str | None = None,
         coefficients: Mapping[str, float] | None = None,
         solution: Any = None,
         reference: Reference | None = None,
@@ -66,6 +72,7 @@ class Problem:
         self.domain = domain
         self.name = str(name)
         self.setting = setting
+        self.ansatz: Mapping[str, Ansatz] = {}
         # Problems stated in Python have none. No argument, because conditions may well be called so: see `restated`.
         self.origin: Mapping[str, Any] = MappingProxyType({})
         self._row_sizes: Mapping[str, Sequence[float]] = {}
@@ -76,17 +83,24 @@ class Problem:
         if not isinstance(coefficients, Mapping | None):
             raise ProblemError("coefficients need first guesses, as in coefficients={'kappa': 1.0}")
         self.coefficients = {k: _coefficient(k, v) for k, v in (coefficients or {}).items()}
-        self.unknowns = _unknowns(unknowns, self.conditions, self.coefficients, domain.axes)
+        self.unknowns = _unknowns(unknowns, self.conditions, self.coefficients, domain)
         _check_names(self.conditions, [u.name for u in self.unknowns], self.coefficients, domain.axes)
         clash = set(self.coefficients) & {u.name for u in self.unknowns}
         if clash:
             raise ProblemError(f"'{min(clash)}' is both an unknown field and a coefficient: rename one of them")
         self.expressions = probe.state_conditions(self)
+        self._regions = {key: self._place(key) for key in self.conditions}
         # Functions are traced once, now: what they read from elsewhere does not change any more.
         self.sources = {
             key: mapped_source(condition.equals, domain.axes, f"condition '{key}'")
             for key, condition in self.conditions.items()
         }
+        self._weights_at = {
+            key: mapped_source(condition.weight, domain.axes, f"condition '{key}'")
+            for key, condition in self.conditions.items()
+            if condition.is_weighted_by_position
+        }
+        self._weights: Mapping[str, float] = {}
         self.components = probe.check_conditions(self)
         self.ansatz = ansatz_of(self)
         if not self.soft:
@@ -118,19 +132,24 @@ class Problem:
 
         Args:
             name: what it is called.
-            weights: how much the named conditions count.
+            weights: how much the named conditions count; weights by position are multiplied by it.
             row_sizes: by condition, what the rows of each of its real components are divided by.
             setting: how it is solved.
             origin: where it was found, an entry of the catalogue or a file, as JSON values. It is carried along and not
                 looked at here.
         """
         other = object.__new__(Problem)
-        conditions = {**self.conditions}
+        conditions, in_front = {**self.conditions}, dict(self._weights)
         for key, weight in (weights or {}).items():
-            conditions[key] = replace(conditions[key], weight=weight)
+            if conditions[key].is_weighted_by_position:
+                check_weight(weight)
+                in_front[key] = float(weight)
+            else:
+                conditions[key] = replace(conditions[key], weight=weight)
         vars(other).update(
             vars(self),
             conditions=conditions,
+            _weights=in_front,
             _row_sizes=self._row_sizes if row_sizes is None else dict(row_sizes),
             name=self.name if name is None else str(name),
             setting=self.setting if setting is None else setting,
@@ -161,18 +180,33 @@ class Problem:
 
     def region(self, condition: str) -> Any:
         """The region on which a condition holds."""
-        return self.conditions[condition].on or self.domain
+        return self._regions[condition]
+
+    @functools.cached_property
+    def shared_parts(self) -> dict[str, list[Node]]:
+        """By condition, the integrals and values at fixed points that are the same at all its points."""
+        dimension = self.domain.dimension
+        return {key: shared_parts(nodes, dimension) for key, nodes in self.expressions.items()}
 
     def weight(self, condition: str) -> float:
         """How much the mean square of a condition counts in the loss.
 
         All conditions count the same, with one exception: where a nonlinear evolution begins, its data counts
-        ten times, because errors made there are carried along, and may grow.
+        ten times, because errors made there are carried along, and may grow. Where weights differ from point to point
+        (see `weights_at`) this is the number in front of them.
         """
-        given = self.conditions[condition].weight
-        if given is not None:
-            return float(given)
+        given = self.conditions[condition]
+        if given.is_weighted_by_position:
+            return self._weights.get(condition, 1.0)
+        if given.weight is not None:
+            return float(given.weight)
         return BEGINNING_WEIGHT if self._begins_at(condition) and not self.is_linear else 1.0
+
+    def weights_at(self, condition: str, x: np.ndarray) -> np.ndarray:
+        """By how much more or less than others each of the points (n, d) of a condition counts; ones unless given."""
+        if condition not in self._weights_at:
+            return np.ones(len(x))
+        return weight_values(self._weights_at[condition], self.region(condition), x, f"condition '{condition}'")
 
     def rows(self, condition: str) -> int:
         """How many real components a condition has at a point."""
@@ -181,6 +215,27 @@ class Problem:
     def row_sizes(self, condition: str) -> np.ndarray:
         """What the rows of a condition are divided by, one number for each real component; ones unless given."""
         return np.asarray(self._row_sizes.get(condition, np.ones(self.rows(condition))), dtype=float)
+
+    def _place(self, condition: str) -> Region:
+        """Where a condition holds: as it says, or else everywhere, on the axes that it depends on.
+
+        An integral over the domain is one number, and its condition one row; one along x is a row for every t.
+        """
+        given, nodes = self.conditions[condition].on, self.expressions[condition]
+        if given is not None:
+            return given
+        read = {node.name for node in everything(nodes) if isinstance(node, Symbol)}
+        own = {id(region): region for region, found in self.sought.by_region if read & {u.name for u in found}}
+        axes = {self.domain.axes[k] for k in axes_read(nodes, self.domain.dimension)}
+        if looks_beyond(nodes) and len(axes) < self.domain.dimension:
+            box = next(iter(own.values()), self.domain)
+            return Along(box if len(own) == 1 and isinstance(box, Domain) else self.domain, axes)
+        if len(own) > 1:
+            raise ProblemError(
+                f"condition '{condition}' reads {' and '.join(sorted(read))}, which live on different sets: say where "
+                "it holds, as in on=box.slice(x=0.5)"
+            )
+        return next(iter(own.values()), self.domain)
 
     def _begins_at(self, condition: str) -> bool:
         """Whether a condition holds on one face, and none on the face opposite to it."""
@@ -192,20 +247,32 @@ class Problem:
         return (axis, not upper) not in ends
 
     def exact(self, x: np.ndarray) -> dict[str, np.ndarray] | None:
-        """The known solution at points (n, d), by unknown, or None."""
+        """The known solution at points (n, d), by unknown, or None; NaN where an unknown does not live."""
         if self.reference is not None:
             values = {self.unknowns[0].name: np.asarray(self.reference(x))}
         elif self.solution is not None:
-            values = {
-                name: evaluate_function(function, self.domain.axes, x, f"the solution '{name}'")[0]
-                for name, function in self.solution.items()
-            }
+            values = {u.name: self._known(u, x) for u in self.unknowns if u.name in self.solution}
         else:
             return None
         for unknown in self.unknowns:
             if unknown.name in values:
-                _check_exact(values[unknown.name], unknown, self.domain.axes, x)
+                if unknown.on is None:
+                    _check_exact(values[unknown.name], unknown, self.domain.axes, x)
+                else:
+                    own = unknown.on.contains(x)
+                    _check_exact(values[unknown.name][own], unknown, self.domain.axes, x[own])
                 values[unknown.name] = values[unknown.name].astype(complex if unknown.is_complex else float)
+        return values
+
+    def _known(self, unknown: Unknown, x: np.ndarray) -> np.ndarray:
+        assert self.solution is not None
+        what = f"the solution '{unknown.name}'"
+        if unknown.on is None:
+            return evaluate_function(self.solution[unknown.name], self.domain.axes, x, what)[0]
+        inside = unknown.on.contains(x)
+        values = np.full(len(x), np.nan, dtype=complex if unknown.is_complex else float)
+        if inside.any():
+            values[inside] = evaluate_function(self.solution[unknown.name], self.domain.axes, x[inside], what)[0]
         return values
 
     def _check_solution(self) -> None:
@@ -227,16 +294,22 @@ class Problem:
         fields = ", ".join(u.name for u in self.unknowns)
         lines = [f"Problem({self.name}: {fields} on {self.domain!r})"]
         for key, equation in self.equations.items():
-            place = self.conditions[key].on
-            lines.append(f"  {key}: {equation}" + ("" if place is None else f" on {place!r}"))
+            lines.append(f"  {key}: {equation}{self._where(key)}")
         return "\n".join(lines)
+
+    def _where(self, key: str) -> str:
+        """The region of a condition behind its equation; nothing for the whole domain, and for a single number."""
+        place = self.region(key)
+        if place is self.domain or (isinstance(place, Along) and place.dimension == 0):
+            return ""
+        return f" for {place!r}" if isinstance(place, Along) else f" on {place!r}"
 
     def _repr_latex_(self) -> str:
         """For notebooks."""
         rows = []
         for key in self.conditions:
-            place = self.conditions[key].on
-            where = "" if place is None else rf" \quad\text{{on {_plain(repr(place))}}}"
+            where = self._where(key)
+            where = where and rf" \quad\text{{{_plain(where)}}}"
             rows.append(rf"\text{{{_plain(key)}:}}\quad & {self._equation(key, latex=True)}{where}")
         return r"$\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}$"
 
@@ -295,23 +368,33 @@ def _check_names(
 
 
 def _unknowns(
-    given: Any, conditions: Mapping[str, Condition], coefficients: Mapping[str, float], axes: tuple[str, ...]
+    given: Any, conditions: Mapping[str, Condition], coefficients: Mapping[str, float], domain: Domain
 ) -> tuple[Unknown, ...]:
     if given is None:
-        return (Unknown(_only_name(conditions, coefficients, axes)),)
+        return (Unknown(_only_name(conditions, coefficients, domain.axes)),)
     if isinstance(given, str):
         given = (given,)
     if isinstance(given, Mapping):
-        for name, kind in given.items():
-            if kind not in (float, complex):
-                raise ProblemError(f"the unknown '{name}' must be float or complex, not {kind!r}")
-        unknowns = tuple(Unknown(str(n), kind is complex) for n, kind in given.items())
+        unknowns = tuple(_unknown(str(name), kind, domain) for name, kind in given.items())
     else:
         unknowns = tuple(Unknown(str(n)) for n in given)
     names = [u.name for u in unknowns]
     if not names or len(set(names)) != len(names):
         raise ProblemError(f"unknowns need different names, at least one; got {names}")
     return unknowns
+
+
+def _unknown(name: str, said: Any, domain: Domain) -> Unknown:
+    """An unknown by its kind, by the region it lives on, or by both."""
+    said = said if isinstance(said, tuple | list) else (said,)
+    kinds = [s for s in said if s in (float, complex)]
+    regions = [s for s in said if isinstance(s, Region)]
+    if len(kinds) + len(regions) < len(said) or len(kinds) > 1 or len(regions) > 1 or not said:
+        raise ProblemError(f"the unknown '{name}' must be float or complex, or live on a region, not {said!r}")
+    on = next(iter(regions), None)
+    if on is not None and (on.dimension < domain.dimension or not on.lies_in(domain)):
+        raise ProblemError(f"the unknown '{name}' lives on {on!r}, which is no part of {domain!r} with an inside")
+    return Unknown(name, complex in kinds, None if on is domain else on)
 
 
 def _only_name(conditions: Mapping[str, Condition], coefficients: Mapping[str, float], axes: tuple[str, ...]) -> str:

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from anagram.statement.condition import source_rows, with_fields
-from anagram.statement.domains import Box, Cloud, GaussLegendre, Kronecker, Region
+from anagram.statement.domains import Cloud, Domain, GaussLegendre, Kronecker, Region
 from anagram.statement.evaluation import evaluate_many
-from anagram.statement.expressions import Derivatives, Elsewhere, Leaf, Node, Unknown, Wanted, degree, postorder
+from anagram.statement.expressions import Derivatives, Leaf, Node, Unknown, Wanted, degree, everything
 from anagram.statement.fields import Field, Frame, constant
 from anagram.statement.problem import Problem
 
@@ -213,8 +213,10 @@ class _Waves:
     def __init__(self, problem: Problem, offset: Mapping[str, float], size: Mapping[str, float], wave: int) -> None:
         self.offset, self.size = offset, size
         domain = problem.domain
+        # As long as the box that an unknown lives in.
+        boxes = {u.name: u.box(domain) for u in problem.unknowns}
         halves = [2 * WAVES_AROUND[wave] if axis in domain.periodic_axes else WAVES[wave] for axis in domain.axes]
-        self.low, self.number = domain.low, np.pi * np.array(halves) / domain.lengths
+        self.places = {name: (box.low, np.pi * np.array(halves) / box.lengths) for name, box in boxes.items()}
         count = len(problem.unknowns)
         phases = np.random.default_rng(wave).uniform(0, 2 * np.pi, (count, 2, domain.dimension))
         self.phases = {u.name: (phases[k], u.is_complex) for k, u in enumerate(problem.unknowns)}
@@ -226,21 +228,22 @@ class _Waves:
             phases, is_complex = self.phases[name]
             values = {}
             for index in which.indices:
-                parts = [self._wave(x, phase, index) for phase in phases[: 1 + is_complex]]
+                parts = [self._wave(name, x, phase, index) for phase in phases[: 1 + is_complex]]
                 value = parts[0] + 1j * parts[1] if is_complex else parts[0]
                 values[index] = self.size[name] * value + (0.0 if any(index) else self.offset[name])
             found[name] = Derivatives(values)
         return found
 
-    def _wave(self, x: Any, phase: np.ndarray, index: tuple[int, ...]) -> Any:
+    def _wave(self, name: str, x: Any, phase: np.ndarray, index: tuple[int, ...]) -> Any:
+        low, number = self.places[name]
         product = 1.0
         for axis, order in enumerate(index):
-            argument = self.number[axis] * (x[axis] - self.low[axis]) + phase[axis] + order * np.pi / 2
-            product = product * np.sqrt(2) * self.number[axis] ** order * np.cos(argument)
+            argument = number[axis] * (x[axis] - low[axis]) + phase[axis] + order * np.pi / 2
+            product = product * np.sqrt(2) * number[axis] ** order * np.cos(argument)
         return product
 
 
-def _points(region: Region, domain: Box) -> Any:
+def _points(region: Region, domain: Domain) -> Any:
     # A harmonic is constant on as many equispaced points of a periodic axis; on other points it never is.
     return GaussLegendre(6) if region.dimension <= 2 and not domain.periodic_axes else Kronecker(128)
 
@@ -252,13 +255,7 @@ def _rms(values: np.ndarray) -> np.ndarray:
 
 def unknowns_in(node: Node) -> list[Unknown]:
     """The derivatives of unknowns that an expression reads."""
-    found: list[Unknown] = []
-    for part in postorder([node]):
-        if isinstance(part, Unknown):
-            found.append(part)
-        elif isinstance(part, Elsewhere):
-            found += unknowns_in(part.inner)
-    return found
+    return [part for part in everything([node]) if isinstance(part, Unknown)]
 
 
 def _solved(response: Callable[[float], float], wanted: float, *, linear: bool) -> float:

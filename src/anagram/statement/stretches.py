@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from anagram.statement.beyond import looks_beyond
 from anagram.statement.condition import Condition
 from anagram.statement.domains import Box, Face
 from anagram.statement.problem import Problem
@@ -21,6 +22,11 @@ def evolution_axis(problem: Problem) -> str | None:
     """
     domain = problem.domain
     if domain.dimension != 1 or domain.periodic_axes or problem.coefficients:
+        return None
+    if any(u.on is not None for u in problem.unknowns):
+        return None
+    # What looks beyond its point is not known before the whole solution is.
+    if any(looks_beyond(nodes) for nodes in problem.expressions.values()):
         return None
     begun = 0
     for key in problem.conditions:

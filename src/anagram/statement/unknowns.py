@@ -6,15 +6,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from anagram.statement.domains import Domain
+import numpy as np
+
+from anagram.statement.domains import Domain, Region
 
 
 @dataclass(frozen=True)
 class Unknown:
-    """An unknown field; a complex one is carried by two real components."""
+    """An unknown field; a complex one is carried by two real components.
+
+    It may live on a part of the domain only, on one side of an interface: it is looked at nowhere else.
+    """
 
     name: str
     is_complex: bool = False
+    on: Region | None = None
+
+    def box(self, domain: Domain) -> Domain:
+        """What it lives in, with the box around it that a model sees."""
+        return self.on if isinstance(self.on, Domain) else domain
 
     @property
     def components(self) -> int:
@@ -40,6 +50,20 @@ class Unknowns:
     unknowns: tuple[Unknown, ...]
     coefficients: Mapping[str, float]
     ansatz: Mapping[str, Ansatz] = field(default_factory=dict)
+
+    @property
+    def by_region(self) -> list[tuple[Region, list[Unknown]]]:
+        """The unknowns that live on the same set, set by set."""
+        found: dict[int, tuple[Region, list[Unknown]]] = {}
+        for unknown in self.unknowns:
+            region = unknown.on or self.domain
+            found.setdefault(id(region), (region, []))[1].append(unknown)
+        return list(found.values())
+
+    def only_own(self, name: str, x: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """The values of an unknown at points (n, d), NaN at those where it does not live."""
+        region = next((u.on for u in self.unknowns if u.name == name), None)
+        return values if region is None else np.where(region.contains(x), values, np.nan)
 
     @property
     def outputs(self) -> int:

@@ -31,6 +31,7 @@ from anagram.statement.expressions import Derivatives, Leaf, Wanted
 from anagram.statement.fields import Field, Frame
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import in_natural_sizes, natural_sizes
+from anagram.statement.unknowns import Unknowns
 
 CUTOFF = 1e-11  # of the largest singular value: what is below amplifies rounding
 FIELD_POINTS = 4096  # on which fields are compared
@@ -159,7 +160,7 @@ class Estimator:
         rules = [_fresh_rules(problem, inside, k + 2 * checked_seed(seed)) for k in range(2)]
         drawn = [sample(problem, r, seed=FRESH + 2 * seed + k) for k, r in enumerate(rules)]
         self.batches = [{**batch, **other} for batch, other in zip(drawn, instead, strict=True)]
-        self.points = problem.domain.draw(Kronecker(FIELD_POINTS), np.random.default_rng(FRESH)).x
+        self.points = _field_points(model.sought)
         self.compound = Compound(problem, model)
         key = f"estimate {self.compound.fingerprint} {shapes_text(self.batches, self.points)}"
         programs = reuse(key, lambda: _programs(self.compound))
@@ -170,7 +171,7 @@ class Estimator:
     def __call__(self, theta: Any) -> ErrorEstimate:
         """The estimate for some parameters."""
         theta = jnp.asarray(theta, dtype=float)
-        few = self.points[:FREE_POINTS]
+        few = self.points[:, :FREE_POINTS]
         # As arrays of NumPy: every operation of JAX outside of a program is compiled by itself.
         (one, free), (two, _) = (tuple(map(np.asarray, self._direction(theta, batch, few))) for batch in self.batches)
         values, first = np.asarray(self._fields(theta, one, self.points))
@@ -222,6 +223,32 @@ class Estimator:
         return ()
 
 
+def _field_points(sought: Unknowns) -> Float[np.ndarray, "sets points axes"]:
+    """Points on which fields are compared, in every set on which unknowns live."""
+    rule = Kronecker(FIELD_POINTS)
+    drawn = [region.draw(rule, np.random.default_rng(FRESH)).x for region, _ in sought.by_region]
+    # Parts of a set may have a point more or less.
+    fewest = min(map(len, drawn))
+    return np.stack([x[:fewest] for x in drawn])
+
+
+def _on_own_sets(sought: Unknowns, function: Callable[[Array], Any], points: Array) -> Any:
+    """Values of all outputs of a model, each on the points of the set on which its unknown lives."""
+    columns: dict[str, list[int]] = {}
+    for unknown in sought.unknowns:
+        first = sum(map(len, columns.values()))
+        columns[unknown.name] = list(range(first, first + unknown.components))
+    if len(points) == 1:
+        return jax.vmap(function)(points[0])
+    found, places = [], []
+    for x, (_, unknowns) in zip(points, sought.by_region, strict=True):
+        own = np.array([c for u in unknowns for c in columns[u.name]])
+        places += own.tolist()
+        found.append(jax.tree.map(lambda values, own=own: values[:, own], jax.vmap(function)(x)))
+    order = np.argsort(places)
+    return jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=1)[:, order], *found)
+
+
 def _fresh_rules(problem: Problem, inside: int, which: int) -> dict[str, PointRule]:
     """Points that no run was trained on.
 
@@ -239,12 +266,13 @@ def _fresh_rules(problem: Problem, inside: int, which: int) -> dict[str, PointRu
 def _programs(compound: Compound) -> tuple[Callable[..., Any], ...]:
     """The direction of the error, the residual that is left without it, and the fields; numbers in operators first."""
     moved = Compound(compound.problem, Moved(compound.model))  # pyright: ignore[reportArgumentType]
+    own = functools.partial(_on_own_sets, compound.model.sought)
 
     def direction(numbers: Any, theta: Array, batch: Batch, few: Array) -> tuple[Array, Array]:
         modes = spectrum.from_triangle(compound.with_numbers(numbers).triangle(theta, batch), count_rows(batch))
         cutoff = CUTOFF * modes.largest
         # How far the fields move along directions that the conditions do not see.
-        slopes = jax.vmap(jax.jacrev(compound.model.placed(numbers.units).values), (None, 0))(theta, few)
+        slopes = own(lambda x: jax.jacrev(compound.model.placed(numbers.units).values)(theta, x), few)
         sizes = jnp.sqrt(jnp.mean((slopes @ modes.lift.T) ** 2, axis=(0, 1)))
         free = jnp.max(jnp.where(modes.sigma <= cutoff, sizes, 0.0)) / jnp.max(sizes)
         return modes.truncated(cutoff).direction, free
@@ -257,8 +285,7 @@ def _programs(compound: Compound) -> tuple[Callable[..., Any], ...]:
 
     def fields(numbers: Any, theta: Array, direction: Array, points: Array) -> Array:
         model = compound.model.placed(numbers.units)
-        at = jax.vmap(lambda x: jax.jvp(lambda t: model.values(t, x), (theta,), (direction,)))
-        return jnp.stack(at(points))
+        return jnp.stack(own(lambda x: jax.jvp(lambda t: model.values(t, x), (theta,), (direction,)), points))
 
     return tuple(quick_jit(program) for program in (direction, left, fields))
 

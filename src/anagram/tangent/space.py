@@ -20,7 +20,7 @@ from jaxtyping import Array, Float
 
 from anagram import spectrum
 from anagram.compound import Compound
-from anagram.compound.batch import Points, count_rows, enough_points, sample
+from anagram.compound.batch import ConditionBatch, Points, count_rows, enough_points, sample
 from anagram.errors import PointsWarning, ProblemError, SettingError
 from anagram.models import ParametricModel
 from anagram.models.parametric import ModelLike
@@ -187,14 +187,15 @@ class TangentSpace:
 
     @functools.cache  # noqa: B019  (a space is short-lived)
     def _compiled(self, key: str) -> Callable[..., Array]:
-        def rows_at(theta: Array, x: Array, normal: Array | None) -> Array:
-            if key in self.problem.soft:
-                return self.compound.operator_rows(key, theta, x, normal)
+        def rows_at(theta: Array, x: Array) -> Array:
             fields = self.model.quantities(theta, self.problem.domain.frame)
             return real_rows([fields[unknown.name].at(x) for unknown in self.problem.unknowns])
 
         def gradients(theta: Array, x: Array, normal: Array | None) -> Array:
-            rows, pull_back = jax.vjp(lambda t: rows_at(t, x, normal), theta)
+            if key in self.problem.conditions:
+                plain = jnp.zeros(self.problem.rows(key))
+                return self.compound.point_features(key, theta, ConditionBatch(x, normal, plain, plain + 1))[1]
+            rows, pull_back = jax.vjp(lambda t: rows_at(t, x), theta)
             return jnp.stack([pull_back(row)[0] for row in jnp.eye(rows.size)])
 
         return jax.jit(

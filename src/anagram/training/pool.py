@@ -58,7 +58,7 @@ class Pool:
             jnp.asarray(cloud.x),
             None if cloud.normal is None else jnp.asarray(cloud.normal),
             jnp.asarray(source.reshape(*cloud.x.shape[:2], -1)),
-            jnp.asarray(row_scale(self.problem.weight(key), cloud.weight, self.problem.row_sizes(key))),
+            jnp.asarray(row_scale(self.problem, key, cloud.x, cloud.weight)),
         )
 
 

@@ -101,14 +101,14 @@ class Reached:
 
     # -- values ---------------------------------------------------------------------------------------
     def __call__(self, *coordinates: Any, **named: Any) -> Any:
-        """The unknown at points; a dictionary by name if there are several."""
+        """The unknown at points; a dictionary by name if there are several. It is NaN where it does not live."""
         return self._named(self._unknowns, coordinates, named)
 
     def _named(self, compiled: Callable[..., Any], coordinates: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Values of all unknowns at points; those of a single one alone."""
         x, shape = self._points(coordinates, named)
         names = [u.name for u in self.model.sought.unknowns]
-        values = self._chunks(compiled, x)
+        values = [self.model.sought.only_own(n, x, v) for n, v in zip(names, self._chunks(compiled, x), strict=True)]
         shaped = {n: v.reshape(shape) for n, v in zip(names, values, strict=True)}
         return shaped[names[0]] if len(names) == 1 else shaped
 
@@ -117,7 +117,13 @@ class Reached:
         names = [u.name for u in self.model.sought.unknowns]
         if unknown not in names:
             raise ProblemError(f"there is no unknown '{unknown}'; there are {', '.join(names)}")
-        return lambda *coordinates, **named: self.evaluate(lambda **all: all[unknown], *coordinates, **named)
+
+        def values(*coordinates: Any, **named: Any) -> np.ndarray:
+            x, shape = self._points(coordinates, named)
+            found = self._chunks(self._compiled(lambda fields: fields[unknown]), x)[0]
+            return self.model.sought.only_own(unknown, x, found).reshape(shape)
+
+        return values
 
     def evaluate(self, operator: Callable[..., Any], *coordinates: Any, **named: Any) -> Any:
         """An operator applied to the solution, at points: ``solution.evaluate(lambda u: u.d("x"), t=0.5, x=0.1)``.

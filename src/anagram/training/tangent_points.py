@@ -92,9 +92,7 @@ class TangentPoints(MovingPoints):
             index, weight = choose(self.rules[key].how, at_points, sizes, gradient, wanted, rng)
             chosen = jax.tree.map(lambda leaf, index=index: leaf[index], part)
             new[key] = chosen._replace(
-                scale=jnp.asarray(
-                    row_scale(self.compound.problem.weight(key), weight, self.compound.problem.row_sizes(key))
-                )
+                scale=jnp.asarray(row_scale(self.compound.problem, key, np.asarray(chosen.x), weight))
             )
         assert count_rows(new) == count_rows(batch), "numbers of points never change"
         return new

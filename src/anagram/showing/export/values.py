@@ -48,7 +48,7 @@ class GridEvaluator:
 
     def __init__(self, solution: Reached, operators: Operators | None = None) -> None:
         self.operators = _named_operators(solution, operators)
-        self._theta = jnp.asarray(solution.theta)
+        self._theta, self._sought = jnp.asarray(solution.theta), solution.model.sought
         model, frame = solution.model, solution.domain.frame
 
         def one(name: str, theta: jax.Array, point: jax.Array) -> jax.Array:
@@ -89,7 +89,8 @@ class GridEvaluator:
             # The last piece is filled up, so that nothing is compiled for its length.
             filled = np.concatenate([x, np.repeat(x[-1:], length - count, axis=0)])
             values = self._compiled(self._theta, jnp.asarray(filled))
-            yield start, x, {name: np.asarray(v)[:count] for name, v in zip(self._types, values, strict=True)}
+            named = {name: np.asarray(v)[:count] for name, v in zip(self._types, values, strict=True)}
+            yield start, x, {name: self._sought.only_own(name, x, v) for name, v in named.items()}
 
 
 def _named_operators(solution: Reached, operators: Operators | None) -> dict[str, Callable[..., Any]]:

@@ -19,8 +19,10 @@ from anagram.statement.domains.rules import (
     Uniform,
 )
 from anagram.statement.domains.shapes import Disk, Ellipse, Interior, Planar, Polygon
+from anagram.statement.domains.slices import Along, Slice
 
 __all__ = [
+    "Along",
     "Box",
     "Cells",
     "Chosen",
@@ -43,6 +45,7 @@ __all__ = [
     "Redrawn",
     "Region",
     "Repeated",
+    "Slice",
     "Sobol",
     "Tangent",
     "Uniform",

@@ -11,6 +11,7 @@ from anagram.statement.domains.domain import Domain
 from anagram.statement.domains.intervals import Interval, Periodic, checked, ends_in_words
 from anagram.statement.domains.region import Cloud, Region, Union
 from anagram.statement.domains.rules import GaussLegendre, PointRule
+from anagram.statement.domains.slices import Slice
 
 OTHER_UNITS = 1e3  # axes whose lengths differ by more than this factor are taken to be in different units
 
@@ -86,6 +87,19 @@ class Box(Domain):
             raise ProblemError(f"{self!r} has no boundary: all of its axes are periodic")
         return self.faces(*(axis for axis in self.axes if axis not in closed))
 
+    def slice(self, **held: float) -> Slice:
+        """The points with some coordinates held: ``box.slice(x=0.5)``, an interface between two materials.
+
+        With one coordinate held it has a normal, towards larger values.
+        """
+        if not held:
+            raise ProblemError("a slice is named by the coordinates that are held, as in slice(x=0.5)")
+        for axis, value in held.items():
+            low, high = self._interval(axis)
+            if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not low <= value <= high:
+                raise ProblemError(f"a slice holds {axis} between {low:g} and {high:g}, not at {value!r}")
+        return Slice(self, held)
+
     def _interval(self, axis: str) -> Interval:
         if axis not in self.intervals:
             raise ProblemError(f"there is no axis '{axis}'; the axes are {', '.join(self.axes)}")
@@ -156,7 +170,7 @@ class Face(Region):
         return 1.0 if lengths.max() > OTHER_UNITS * lengths.min() else self.measure
 
     def lies_in(self, box: Domain) -> bool:
-        return isinstance(box, Box) and self.box.intervals == box.intervals
+        return self.box.lies_in(box)
 
     def scatter(self, rule: PointRule, rng: np.random.Generator) -> Cloud:
         rest = {a: i for a, i in self.box.intervals.items() if a != self.axis}

@@ -97,16 +97,16 @@ class Domain(Region):
     # -- fields -----------------------------------------------------------------------------------------
     @property
     def frame(self) -> Frame:
-        """The frame of fields over this domain."""
-        return Frame(self.axes)
+        """The frame of unknown fields over this domain."""
+        return Frame(self.axes, True, self)
 
     def coordinate(self, axis: str) -> Field:
         """The field x ↦ x_axis, for operators with variable coefficients."""
-        return coordinate(axis, self.frame)
+        return coordinate(axis, Frame(self.axes))
 
     def field(self, function: Callable[..., Any]) -> Field:
         """A known function of the point as a field: ``box.field(lambda t, x: jnp.exp(-t) * x)``."""
         call = bind_axes(function, self.axes, "the function of a field")
         name = getattr(function, "__name__", "f")
         source = FunctionSource(lambda x: jnp.asarray(call(x)), "f" if "<" in name else name)
-        return Field(Leaf(source, "", (0,) * len(self.axes)), self.frame)
+        return Field(Leaf(source, "", (0,) * len(self.axes)), Frame(self.axes))

@@ -60,6 +60,10 @@ class Region(abc.ABC):
         """The outward normals at points (n, d) of the region, or None if it has none."""
         return None
 
+    def contains(self, x: np.ndarray) -> np.ndarray:
+        """Which of the points (n, d) lie in it, by their coordinates; sets that cannot tell have them all."""
+        return np.ones(len(x), dtype=bool)
+
     @property
     def parts(self) -> tuple[Region, ...]:
         """The pieces this region is made of."""
