@@ -27,9 +27,12 @@ from anagram.solution import Solution, load  # noqa: E402
 from anagram.solving import resume, solve  # noqa: E402
 from anagram.statement.condition import Condition  # noqa: E402
 from anagram.statement.domains import (  # noqa: E402
+    Ball,
     Box,
     Cells,
     Chosen,
+    Cylinder,
+    Ellipsoid,
     GaussLegendre,
     Grid,
     LatinHypercube,
@@ -37,7 +40,9 @@ from anagram.statement.domains import (  # noqa: E402
     Sobol,
     Tangent,
     Uniform,
+    extrude,
     periodic,
+    revolve,
 )
 from anagram.statement.fields import Field, divergence, gradient, laplacian  # noqa: E402
 from anagram.statement.problem import Problem  # noqa: E402
@@ -51,11 +56,14 @@ __all__ = [
     "Anagram",
     "AnagramError",
     "Auto",
+    "Ball",
     "Box",
     "Cells",
     "Chosen",
     "Compound",
     "Condition",
+    "Cylinder",
+    "Ellipsoid",
     "EstimateWarning",
     "Field",
     "FileError",
@@ -82,6 +90,7 @@ __all__ = [
     "__version__",
     "catalogue",
     "divergence",
+    "extrude",
     "gradient",
     "interop",
     "laplacian",
@@ -89,6 +98,7 @@ __all__ = [
     "periodic",
     "repeat",
     "resume",
+    "revolve",
     "sample",
     "solve",
 ]

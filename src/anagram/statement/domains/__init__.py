@@ -18,16 +18,19 @@ from anagram.statement.domains.rules import (
     Tangent,
     Uniform,
 )
-from anagram.statement.domains.shapes import Disk, Ellipse
+from anagram.statement.domains.shapes import Ball, Cylinder, Disk, Ellipse, Ellipsoid, extrude, revolve
 
 __all__ = [
+    "Ball",
     "Box",
     "Cells",
     "Chosen",
     "Cloud",
+    "Cylinder",
     "Disk",
     "Domain",
     "Ellipse",
+    "Ellipsoid",
     "Face",
     "GaussLegendre",
     "Grid",
@@ -44,5 +47,7 @@ __all__ = [
     "Tangent",
     "Uniform",
     "Union",
+    "extrude",
     "periodic",
+    "revolve",
 ]

@@ -1,5 +1,7 @@
 """Shapes in the plane and in space."""
 
+from anagram.statement.domains.shapes.balls import Ball, Ellipsoid
 from anagram.statement.domains.shapes.round import Disk, Ellipse
+from anagram.statement.domains.shapes.swept import Cylinder, extrude, revolve
 
-__all__ = ["Disk", "Ellipse"]
+__all__ = ["Ball", "Cylinder", "Disk", "Ellipse", "Ellipsoid", "extrude", "revolve"]
