@@ -4,11 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
-from tolerances import ACCUMULATED, assert_close
 
 import anagram as ag
 from anagram.statement.domains import Disk, Ellipse, Kronecker
 from anagram.statement.domains.rules import Fejer
+from tolerances import ACCUMULATED, assert_close
 
 SOLIDS = {
     "ball": ag.Ball((0.3, -0.2, 1.0), 0.7),

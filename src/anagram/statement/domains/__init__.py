@@ -18,7 +18,7 @@ from anagram.statement.domains.rules import (
     Tangent,
     Uniform,
 )
-from anagram.statement.domains.shapes import Ball, Cylinder, Disk, Ellipse, Ellipsoid, extrude, revolve
+from anagram.statement.domains.shapes import Ball, Cylinder, Disk, Ellipse, Ellipsoid, Mesh, extrude, revolve
 
 __all__ = [
     "Ball",
@@ -37,6 +37,7 @@ __all__ = [
     "Interval",
     "Kronecker",
     "LatinHypercube",
+    "Mesh",
     "Periodic",
     "PointRule",
     "PointSet",

@@ -78,9 +78,9 @@ class Chart(abc.ABC):
         corners = np.stack(np.meshgrid(*[[0.0, 0.5, 1.0]] * len(self.intervals), indexing="ij"), axis=-1)
         return 1.05 * float(np.max(self(np.concatenate([s, corners.reshape(-1, s.shape[1])])).density))
 
-    def nearest(self, x: np.ndarray) -> np.ndarray:
-        """The parameters of its points nearest to given ones (n, d)."""
-        return nearest_parameters(self, x)
+    def nearest(self, x: np.ndarray) -> Placed:
+        """Its points nearest to given ones (n, d)."""
+        return self(nearest_parameters(self, x))
 
     def where(self, holds: Callable[[np.ndarray], np.ndarray]) -> list[Chart]:
         """Its pieces where a predicate of points (n, d) is true."""
@@ -350,8 +350,7 @@ class Patch(Region):
     def _nearest(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The distances to the boundary piece, and the normals at the nearest points of it."""
         inner = x[:, [self.axes.index(a) for a in self.space]]
-        s = self.chart.nearest(inner)
-        found = self.chart(s)
+        found = self.chart.nearest(inner)
         normal = np.zeros_like(inner) if found.normal is None else found.normal
         return np.linalg.norm(found.x - inner, axis=1), normal
 

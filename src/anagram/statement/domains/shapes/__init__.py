@@ -1,7 +1,8 @@
 """Shapes in the plane and in space."""
 
 from anagram.statement.domains.shapes.balls import Ball, Ellipsoid
+from anagram.statement.domains.shapes.meshes import Mesh
 from anagram.statement.domains.shapes.round import Disk, Ellipse
 from anagram.statement.domains.shapes.swept import Cylinder, extrude, revolve
 
-__all__ = ["Ball", "Cylinder", "Disk", "Ellipse", "Ellipsoid", "extrude", "revolve"]
+__all__ = ["Ball", "Cylinder", "Disk", "Ellipse", "Ellipsoid", "Mesh", "extrude", "revolve"]

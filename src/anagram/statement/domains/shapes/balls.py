@@ -45,18 +45,20 @@ class RoundSurface(Chart):
         self.center, self.radii = center, radii
 
     def __call__(self, s: np.ndarray) -> Placed:
-        unit = on_sphere(s)
+        return self._placed(on_sphere(s))
+
+    def _placed(self, unit: np.ndarray) -> Placed:
         # A unit of area with the normal n becomes cof(M) n.
         area = np.prod(self.radii) / self.radii * unit
         size = np.linalg.norm(area, axis=1)
         return Placed(self.center + self.radii * unit, 4 * np.pi * size, area / size[:, None])
 
-    def nearest(self, x: np.ndarray) -> np.ndarray:
+    def nearest(self, x: np.ndarray) -> Placed:
         """Those on the way out from the centre; exact for points on the surface, and for all of them on a sphere."""
         ray = (x - self.center) / self.radii
         length = np.linalg.norm(ray, axis=1, keepdims=True)
         ray = np.where(length > 0, ray / np.where(length > 0, length, 1), [0.0, 0.0, 1.0])
-        return np.stack([(ray[:, 2] + 1) / 2, np.arctan2(ray[:, 1], ray[:, 0]) / (2 * np.pi) % 1.0], axis=1)
+        return self._placed(ray)
 
 
 class Ellipsoid(Solid):

@@ -27,8 +27,8 @@ class Solid(Shape):
 
     def _refuse_joining(self, other: Any, sign: str) -> NoReturn:
         raise ProblemError(
-            f"{self!r} {sign} {other!r} needs two closed surface meshes, ag.Mesh(...) {sign} ag.Mesh(...); solids of one "
-            "profile are joined in the plane: ag.extrude or ag.revolve what comes out there"
+            f"{self!r} {sign} {other!r} needs two closed surface meshes, ag.Mesh(...) {sign} ag.Mesh(...); solids of "
+            "one profile are joined in the plane: ag.extrude or ag.revolve what comes out there"
         )
 
 

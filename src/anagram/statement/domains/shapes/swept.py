@@ -31,15 +31,14 @@ class Lifted(Chart):
         return self.chart.measure * (self.high - self.low)
 
     def __call__(self, s: np.ndarray) -> Placed:
-        found = self.chart(s[:, :-1])
-        height = self.low + s[:, -1] * (self.high - self.low)
-        normal = None if found.normal is None else np.column_stack([found.normal, np.zeros(len(s))])
-        return Placed(np.column_stack([found.x, height]), found.density * (self.high - self.low), normal)
+        return self._at(self.chart(s[:, :-1]), self.low + s[:, -1] * (self.high - self.low))
 
-    def nearest(self, x: np.ndarray) -> np.ndarray:
-        """Those of the chart in the plane, at the same height."""
-        height = np.clip((x[:, 2] - self.low) / (self.high - self.low), 0, 1)
-        return np.column_stack([self.chart.nearest(x[:, :2]), height])
+    def nearest(self, x: np.ndarray) -> Placed:
+        return self._at(self.chart.nearest(x[:, :2]), np.clip(x[:, 2], self.low, self.high))
+
+    def _at(self, planar: Placed, height: np.ndarray) -> Placed:
+        normal = None if planar.normal is None else np.column_stack([planar.normal, np.zeros(len(height))])
+        return Placed(np.column_stack([planar.x, height]), planar.density * (self.high - self.low), normal)
 
 
 class Lid(Chart):
@@ -54,13 +53,15 @@ class Lid(Chart):
         return self.chart.measure
 
     def __call__(self, s: np.ndarray) -> Placed:
-        found, one = self.chart(s), np.ones(len(s))
-        normal = np.column_stack([0 * one, 0 * one, one if self.upper else -one])
-        return Placed(np.column_stack([found.x, self.height * one]), found.density, normal)
+        return self._at(self.chart(s))
 
-    def nearest(self, x: np.ndarray) -> np.ndarray:
-        """Those of the chart in the plane."""
-        return self.chart.nearest(x[:, :2])
+    def nearest(self, x: np.ndarray) -> Placed:
+        return self._at(self.chart.nearest(x[:, :2]))
+
+    def _at(self, planar: Placed) -> Placed:
+        one = np.ones(len(planar.x))
+        normal = np.column_stack([0 * one, 0 * one, one if self.upper else -one])
+        return Placed(np.column_stack([planar.x, self.height * one]), planar.density, normal)
 
 
 class Extruded(Solid):
@@ -180,23 +181,20 @@ class Turned(Chart):
         return settled_integral(around, self.chart.intervals)
 
     def __call__(self, s: np.ndarray) -> Placed:
-        found, angle = self.chart(s[:, :-1]), 2 * np.pi * s[:, -1]
-        normal = None if found.normal is None else self._turned(found.normal, angle)
-        return Placed(self._turned(found.x, angle), 2 * np.pi * np.abs(found.x[:, 0]) * found.density, normal)
+        return self._at(self.chart(s[:, :-1]), 2 * np.pi * s[:, -1])
+
+    def nearest(self, x: np.ndarray) -> Placed:
+        x, y, z = x[:, self.order].T
+        return self._at(self.chart.nearest(np.column_stack([np.hypot(x, y), z])), np.arctan2(y, x))
+
+    def _at(self, planar: Placed, angle: np.ndarray) -> Placed:
+        normal = None if planar.normal is None else self._turned(planar.normal, angle)
+        return Placed(self._turned(planar.x, angle), 2 * np.pi * np.abs(planar.x[:, 0]) * planar.density, normal)
 
     def _turned(self, planar: np.ndarray, angle: np.ndarray) -> np.ndarray:
-        space = np.empty((len(planar), 3))
-        space[:, self.order] = np.column_stack(
-            [planar[:, :1] * np.column_stack([np.cos(angle), np.sin(angle)]), planar[:, 1]]
-        )
+        around, space = np.column_stack([np.cos(angle), np.sin(angle)]), np.empty((len(planar), 3))
+        space[:, self.order] = np.column_stack([planar[:, :1] * around, planar[:, 1]])
         return space
-
-    def nearest(self, x: np.ndarray) -> np.ndarray:
-        """Those of the chart in the plane, at the same angle."""
-        x, y, z = x[:, self.order].T
-        return np.column_stack(
-            [self.chart.nearest(np.column_stack([np.hypot(x, y), z])), np.arctan2(y, x) / (2 * np.pi) % 1]
-        )
 
 
 class Revolved(Solid):
