@@ -52,7 +52,7 @@ def _refuse_many(count: int, file: Path) -> None:
 # -- STL ----------------------------------------------------------------------------------------------------------
 def _stl(data: bytes, file: Path) -> tuple[np.ndarray, np.ndarray]:
     count = struct.unpack_from("<I", data, HEADER - 4)[0] if len(data) >= HEADER else -1
-    if len(data) == HEADER + RECORD * count:
+    if count >= 0 and len(data) == HEADER + RECORD * count:
         _refuse_many(count, file)
         corners = np.frombuffer(data, dtype=_RECORD, offset=HEADER)["corners"]
     elif data.lstrip()[:5].lower() == b"solid":

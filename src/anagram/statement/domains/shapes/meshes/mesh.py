@@ -69,8 +69,7 @@ class Mesh(Solid):
         try:
             return cls(vertices, faces, parts=parts, name=name, axes=axes)
         except ProblemError as error:
-            error.add_note(f"the mesh was read from '{Path(path)}'")
-            raise
+            raise ProblemError(f"'{Path(path)}': {error}") from error
 
     def to_file(self, path: str | os.PathLike[str]) -> None:
         """Write its surface as a binary STL file, whose numbers have seven digits."""

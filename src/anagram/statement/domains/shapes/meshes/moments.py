@@ -97,19 +97,25 @@ class Moments:
 
         On a surface first for polynomials with and without the normal, then for those without alone.
         """
-        found = start = np.full(len(x), 1 / len(x))
+        start = np.full(len(x), 1 / len(x))
+        if normal is None:
+            for degree in range(self.highest, 0, -1):
+                if 2 * len(_powers(degree)) <= len(x):
+                    found = _nearest_solution(self.values(x, degree), self.wanted(degree) / measure, start)
+                    if found is not None:
+                        return found
+            return start
+        found, first = start, 0
         fixed, wanted = np.zeros((0, len(x))), np.zeros(0)
-        first = 0
-        if normal is not None:
-            for degree in range(self.highest):
-                values = self.values(x, degree)
-                rows = np.concatenate([values, *(values * normal[:, axis] for axis in range(3))])
-                sums = np.concatenate([self.wanted(degree), self.wanted(degree, normals=True)]) / measure
-                new = _nearest_solution(rows, sums, start)
-                if new is None:
-                    break
-                found, first = new, degree + 1
-                fixed, wanted = rows[len(values) :], sums[len(values) :]
+        for degree in range(self.highest):
+            values = self.values(x, degree)
+            rows = np.concatenate([values, *(values * normal[:, axis] for axis in range(3))])
+            sums = np.concatenate([self.wanted(degree), self.wanted(degree, normals=True)]) / measure
+            new = _nearest_solution(rows, sums, start)
+            if new is None:
+                break
+            found, first = new, degree + 1
+            fixed, wanted = rows[len(values) :], sums[len(values) :]
         for degree in range(first, self.highest + 1):
             rows = np.concatenate([self.values(x, degree), fixed])
             new = _nearest_solution(rows, np.concatenate([self.wanted(degree) / measure, wanted]), start)

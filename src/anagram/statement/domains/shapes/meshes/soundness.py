@@ -14,6 +14,7 @@ from anagram.statement.domains.shapes.meshes.surface import Surface
 MOST_FACES = 2_000_000
 TRIED = 2048  # points at which it is seen whether a surface overlaps itself
 WELD = 1e-6  # of the size: corners so near to each other are one where the surface would be open otherwise
+LARGEST = 1e60  # coordinate: its powers up to the volume, and products of them, are numbers
 SHARP = np.cos(np.deg2rad(30.0))
 
 
@@ -54,7 +55,7 @@ def _arrays(vertices: Any, faces: Any, what: str) -> tuple[np.ndarray, np.ndarra
         raise ProblemError(f"{what} has {len(triangles)} triangles, and no closed surface has fewer than 4")
     if not np.all(np.isfinite(corners[triangles.ravel()])):
         raise ProblemError(f"{what} has coordinates that are not finite")
-    if not np.all(np.isfinite(np.ptp(corners[triangles.ravel()], axis=0) ** 3)):
+    if np.max(np.abs(corners[triangles.ravel()])) > LARGEST:
         raise ProblemError(f"{what} is too large for its volume to be a number")
     return corners, triangles.astype(np.int64)
 
