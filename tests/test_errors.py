@@ -30,6 +30,10 @@ CONSTANT_REASONS_IN = "climbing/climb.py"
 NOWHERE = ast.Module([], [])  # a scope without variables
 # Messages without words of their own, by file and expression, with the reason why they need no row.
 PASSED_ON = {
+    (
+        "statement/domains/shapes/meshes/mesh.py",
+        "f\"'{Path(path)}': {error}\"",
+    ): "what is wrong with a mesh, with its file before it",
     ("keeping/checkpoint.py", "'; '.join(damaged.values())"): "what is wrong with each checkpoint: read_file says it",
     (
         "statement/probe.py",

@@ -185,6 +185,8 @@ def default_rule(problem: Problem, region: Region, inside: int, random: bool = F
     if dimension > 3 or (dimension > 2 and problem.is_linear):
         return Sobol(inside if inner else max(1, inside // 6))
     nodes = max(2, round((1.0 if problem.is_linear else 1.5) * inside ** (1 / dimension)))
+    if inner and not region.takes_cells:
+        return Sobol(inside)
     if inner and not problem.is_linear:
         return Cells(inside, order=4 if dimension <= 2 else 3)
     return GaussLegendre(nodes) if nodes <= MOST_NODES else Sobol(nodes**region.dimension)

@@ -118,7 +118,7 @@ def rung_points(plan: Plan, problem: Problem, parameters: int) -> dict[str, Poin
         region = problem.region(key)
         if isinstance(region, PointSet) or region.dimension == 0:
             continue
-        if plan.cells and key in inner:
+        if plan.cells and key in inner and region.takes_cells:
             rules[key] = Cells(inside, order=4)
         elif dimension <= 2:
             rules[key] = GaussLegendre(nodes)

@@ -18,18 +18,33 @@ from anagram.statement.domains.rules import (
     Tangent,
     Uniform,
 )
-from anagram.statement.domains.shapes import Disk, Ellipse, Interior, Planar, Polygon
+from anagram.statement.domains.shapes import (
+    Ball,
+    Cylinder,
+    Disk,
+    Ellipse,
+    Ellipsoid,
+    Interior,
+    Mesh,
+    Planar,
+    Polygon,
+    extrude,
+    revolve,
+)
 from anagram.statement.domains.slices import Along, Slice
 
 __all__ = [
     "Along",
+    "Ball",
     "Box",
     "Cells",
     "Chosen",
     "Cloud",
+    "Cylinder",
     "Disk",
     "Domain",
     "Ellipse",
+    "Ellipsoid",
     "Face",
     "GaussLegendre",
     "Grid",
@@ -37,6 +52,7 @@ __all__ = [
     "Interval",
     "Kronecker",
     "LatinHypercube",
+    "Mesh",
     "Periodic",
     "Planar",
     "PointRule",
@@ -50,5 +66,7 @@ __all__ = [
     "Tangent",
     "Uniform",
     "Union",
+    "extrude",
     "periodic",
+    "revolve",
 ]

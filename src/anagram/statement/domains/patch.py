@@ -17,7 +17,7 @@ import numpy as np
 from anagram.errors import SettingError
 from anagram.statement.domains.intervals import Periodic
 from anagram.statement.domains.region import WITHIN, Cloud, Region, Union
-from anagram.statement.domains.rules import Chosen, GaussLegendre, PerAxis, PointRule, Repeated
+from anagram.statement.domains.rules import Chosen, Draw, GaussLegendre, PerAxis, PointRule, Repeated
 
 UNIT = (0.0, 1.0)
 AROUND = Periodic(0.0, 1.0)
@@ -63,14 +63,8 @@ class Chart(abc.ABC):
 
     @functools.cached_property
     def measure(self) -> float:
-        """Length, area or volume: the integral of the density, with nodes doubled until it no longer changes."""
-        count, old = 8, np.nan
-        while True:
-            s, weight = draw_unit(GaussLegendre(count), self.intervals)
-            new = float(weight @ self(s).density)
-            if abs(new - old) <= 1e-14 * abs(new) or count ** len(self.intervals) > 2**18:
-                return new
-            count, old = 2 * count, new
+        """Length, area or volume: the integral of the density."""
+        return settled_integral(lambda s: self(s).density, self.intervals)
 
     @functools.cached_property
     def lengths(self) -> np.ndarray:
@@ -92,6 +86,37 @@ class Chart(abc.ABC):
         s, _ = draw_unit(GaussLegendre(2 * COARSE), self.intervals)
         corners = np.stack(np.meshgrid(*[[0.0, 0.5, 1.0]] * len(self.intervals), indexing="ij"), axis=-1)
         return 1.05 * float(np.max(self(np.concatenate([s, corners.reshape(-1, s.shape[1])])).density))
+
+    def nearest(self, x: np.ndarray) -> Placed:
+        """Its points nearest to given ones (n, d)."""
+        return self(nearest_parameters(self, x))
+
+    def where(self, holds: Callable[[np.ndarray], np.ndarray]) -> list[Chart]:
+        """Its pieces where a predicate of points (n, d) is true."""
+        return chart_where(self, holds)
+
+    def own_nodes(self, counts: Sequence[int]) -> Draw | None:
+        """Nodes in its parameters, about as many as the product of counts, and weights with the density in them.
+
+        None where those of the box of parameters will do, as they do on every chart that is smooth.
+        """
+        return None
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether rules for boxes integrate over it as they do over a box."""
+        return True
+
+
+def settled_integral(density: Callable[[np.ndarray], np.ndarray], intervals: Sequence[tuple[float, float]]) -> float:
+    """The integral of a smooth function of parameters (n, k), with nodes doubled until it no longer changes."""
+    count, old = 8, np.nan
+    while True:
+        s, weight = draw_unit(GaussLegendre(count), intervals)
+        new = float(weight @ density(s))
+        if abs(new - old) <= 1e-14 * abs(new) or count ** len(intervals) > 2**18:
+            return new
+        count, old = 2 * count, new
 
 
 def draw_unit(rule: PointRule, intervals: Sequence[tuple[float, float]]) -> tuple[np.ndarray, np.ndarray]:
@@ -226,6 +251,10 @@ class Patch(Region):
         return self.held is not None or self.is_boundary
 
     @property
+    def takes_cells(self) -> bool:
+        return self.chart.is_smooth
+
+    @property
     def end(self) -> tuple[str, bool] | None:
         return None if self.held is None else (self.held.axis, self.held.upper)
 
@@ -242,11 +271,22 @@ class Patch(Region):
         if isinstance(rule, PerAxis):
             lengths = dict(zip(self.space, self.chart.lengths / self.size, strict=False))
             rule = rule.stretched({axis: lengths.get(axis) for axis in self.parameters})
+            own = self.chart.own_nodes([rule.along(axis) for axis in self.parameters if axis not in self.free])
+            if own is not None:
+                return self._on_own_nodes(rule, own, rng)
         if rule.is_random:
             return self._spread(rule, rng)
+        if not self.chart.is_smooth:
+            raise SettingError(f"{rule!r} needs a smooth piece, which {self!r} is not: take a random rule, as Sobol")
         s, weight = rule.draw(self.parameters, rng, closed=False)
         cloud, density = self._placed(s)
         return cloud._replace(weight=weight * density / self.chart.measure)
+
+    def _on_own_nodes(self, rule: PerAxis, own: Draw, rng: np.random.Generator) -> Cloud:
+        """The nodes of a chart that has its own, at each of those of the box."""
+        (s, weight), (box, factor) = own, rule.draw(self.free, rng, closed=False)
+        both = np.concatenate([np.repeat(box, len(s), axis=0), np.tile(s, (len(box), 1))], axis=1)
+        return self._placed(both)[0]._replace(weight=np.outer(factor, weight).ravel())
 
     def _placed(self, s: np.ndarray) -> tuple[Cloud, np.ndarray]:
         """Points by their parameters, without weights, and the density of the chart there."""
@@ -284,7 +324,7 @@ class Patch(Region):
         for _ in range(MOST_ROUNDS):
             s, _ = more.draw(box, rng, closed=False)
             cloud, density = self._placed(s[:, :-1])
-            keep = s[:, -1] * most <= density
+            keep = (s[:, -1] * most <= density) & (density > 0)
             found.append((cloud.x[keep], None if cloud.normal is None else cloud.normal[keep]))
             if sum(len(x) for x, _ in found) >= wanted:
                 break
@@ -298,7 +338,7 @@ class Patch(Region):
         """Its pieces where a predicate of points (n, d) of the shape's space is true."""
         return [
             self if chart is self.chart else Patch(chart, self.space, self.size, self.axes, self.box, self.held)
-            for chart in chart_where(self.chart, holds)
+            for chart in self.chart.where(holds)
         ]
 
     def distance(self, x: np.ndarray) -> np.ndarray:
@@ -322,8 +362,7 @@ class Patch(Region):
     def _nearest(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The distances to the boundary piece, and the normals at the nearest points of it."""
         inner = x[:, [self.axes.index(a) for a in self.space]]
-        s = nearest_parameters(self.chart, inner)
-        found = self.chart(s)
+        found = self.chart.nearest(inner)
         normal = np.zeros_like(inner) if found.normal is None else found.normal
         return np.linalg.norm(found.x - inner, axis=1), normal
 

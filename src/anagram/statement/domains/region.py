@@ -81,6 +81,11 @@ class Region(abc.ABC):
         return [part.share / whole for part in self.parts]
 
     @property
+    def takes_cells(self) -> bool:
+        """Whether it can be cut into cells with a quadrature rule in each."""
+        return all(part.takes_cells for part in self.parts if part is not self)
+
+    @property
     def end(self) -> tuple[str, bool] | None:
         """The axis at one of whose ends it lies, and whether that is the upper one; None if it is no face."""
         return None

@@ -1,0 +1,160 @@
+"""Shapes in space: their integrals, normals and names."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import anagram as ag
+from anagram.statement.domains import Disk, Ellipse, Kronecker
+from anagram.statement.domains.rules import Fejer
+from tolerances import ACCUMULATED, assert_close
+
+SOLIDS = {
+    "ball": ag.Ball((0.3, -0.2, 1.0), 0.7),
+    "ellipsoid": ag.Ellipsoid((1.0, 0.0, -1.0), (1.2, 1.0, 0.8)),
+    "cylinder": ag.Cylinder((0.1, 0.2, -0.5), 0.6, 1.5),
+    "elliptic cylinder": ag.extrude(Ellipse((0.5, 0), (1, 0.6), 0.4), z=(1, 2)),
+    "torus": ag.revolve(Disk((2, 0.3), 0.5)),
+    "torus about x": ag.revolve(Disk((2, 0.3), 0.5), axis="x"),
+}
+VOLUMES = {
+    "ball": 4 / 3 * np.pi * 0.7**3,
+    "ellipsoid": 4 / 3 * np.pi * 1.2 * 0.8,
+    "cylinder": np.pi * 0.36 * 1.5,
+    "elliptic cylinder": np.pi * 0.6,
+    "torus": 2 * np.pi**2 * 2 * 0.25,
+    "torus about x": 2 * np.pi**2 * 2 * 0.25,
+}
+POWERS = [p for p in itertools.product(range(4), repeat=3) if sum(p) <= 4]
+
+
+@pytest.fixture(params=SOLIDS, scope="module")
+def name(request):
+    return request.param
+
+
+def powers(x, p):
+    return np.prod(x ** np.array(p), axis=1)
+
+
+def divergence_gaps(solid, rule=ag.GaussLegendre):
+    """∫ ∂_k xᵖ dV − ∫ xᵖ n_k dS, for all powers and axes."""
+    rng = np.random.default_rng(0)
+    inside, boundary = solid.draw(rule(14), rng), solid.boundary().draw(rule(20), rng)
+    for p, k in itertools.product(POWERS, range(3)):
+        lowered = np.array(p) - np.eye(3, dtype=int)[k]
+        slope = p[k] * powers(inside.x, np.maximum(lowered, 0))
+        yield (
+            solid.measure * (inside.weight @ slope)
+            - solid.boundary().measure * (boundary.weight @ (powers(boundary.x, p) * boundary.normal[:, k]))
+        )
+
+
+def test_volumes(name):
+    assert_close(SOLIDS[name].measure, VOLUMES[name])
+
+
+@pytest.mark.parametrize("rule", [ag.GaussLegendre, Fejer])
+def test_divergence_theorem(name, rule):
+    solid = SOLIDS[name]
+    scale = solid.measure * float(np.max(np.abs(solid.bounds))) ** 4
+    assert_close(np.array(list(divergence_gaps(solid, rule))), np.zeros(3 * len(POWERS)), ACCUMULATED, scale=scale)
+
+
+def test_moments_of_a_ball():
+    cloud = ag.Ball((0, 0, 0), 2.0).draw(ag.GaussLegendre(8), np.random.default_rng(0))
+    assert_close(cloud.weight @ cloud.x**2, np.full(3, 4 / 5))  # ∫x² / |B| = R²/5
+    assert_close(cloud.weight @ cloud.x**4, np.full(3, 3 / 35 * 16))
+
+
+def test_random_points_are_evenly_spread(name):
+    solid = SOLIDS[name]
+    exact = solid.draw(ag.GaussLegendre(16), np.random.default_rng(0))
+    drawn = solid.draw(Kronecker(4000), np.random.default_rng(1))
+    assert len(drawn.x) == 4000
+    assert np.all(solid.contains(drawn.x))
+    spread = np.sqrt(exact.weight @ (exact.x - exact.weight @ exact.x) ** 2)
+    # Ten times closer than independent points would be at 1.6 %, or nearly.
+    assert np.max(np.abs(drawn.weight @ drawn.x - exact.weight @ exact.x) / spread) < 0.01
+
+
+def test_boundaries_lie_on_the_boundary(name):
+    solid = SOLIDS[name]
+    cloud = solid.boundary().draw(ag.Sobol(200), np.random.default_rng(0))
+    assert_close(np.linalg.norm(cloud.normal, axis=1), np.ones(len(cloud.x)))
+    step = 1e-5 * np.max(solid.lengths)
+    assert np.all(solid.contains(cloud.x))
+    assert np.all(solid.contains(cloud.x - step * cloud.normal))
+    assert not np.any(solid.contains(cloud.x + step * cloud.normal))
+    assert np.all((cloud.x >= solid.low - 1e-12) & (cloud.x <= solid.high + 1e-12))
+
+
+def test_normals_at_given_points(name):
+    solid = SOLIDS[name]
+    cloud = solid.boundary().draw(ag.Uniform(60), np.random.default_rng(3))
+    assert_close(solid.boundary().normal_at(cloud.x), cloud.normal, 1e-6)
+    chosen = ag.Chosen(**dict(zip(solid.axes, cloud.x.T, strict=True)))
+    assert len(solid.boundary().draw(chosen, np.random.default_rng(0)).x) == len(cloud.x)
+
+
+def test_names_of_parts():
+    assert set(ag.Ball().boundaries) == {"sphere"}
+    assert set(ag.Cylinder().boundaries) == {"side", "bottom", "top"}
+    pipe = ag.extrude(Disk(name="wall", axes=("y", "z")), names=("inlet", "outlet"), x=(0, 3))
+    assert pipe.axes == ("y", "z", "x")
+    assert set(pipe.boundaries) == {"wall", "inlet", "outlet"}
+    inlet = pipe.boundary("inlet").draw(ag.GaussLegendre(6), np.random.default_rng(0))
+    assert_close(inlet.normal, np.tile([0.0, 0.0, -1.0], (len(inlet.x), 1)))
+    assert_close(pipe.boundary("wall").measure, 6 * np.pi)
+    assert_close(ag.revolve(Disk((2, 0), 0.5)).boundary("disk").measure, 4 * np.pi**2)
+
+
+def test_parts_by_predicate():
+    ball = ag.Ball()
+    half = ball.boundary(lambda z: z > 0)
+    assert_close(half.measure, 2 * np.pi, 1e-9)
+    cloud = half.draw(ag.Sobol(100), np.random.default_rng(0))
+    assert np.all(cloud.x[:, 2] > 0)
+
+
+def test_times_a_box():
+    domain = ag.Box(t=(0, 2)) * ag.Ball()
+    assert domain.axes == ("t", "x", "y", "z")
+    assert_close(domain.measure, 8 / 3 * np.pi)
+    start = domain.face(t=0).draw(ag.Sobol(50), np.random.default_rng(0))
+    assert np.all(start.x[:, 0] == 0)
+    wall = domain.boundary("sphere").draw(ag.Sobol(50), np.random.default_rng(0))
+    assert_close(np.linalg.norm(wall.x[:, 1:], axis=1), np.ones(50))
+    assert_close(wall.normal[:, 1:], wall.x[:, 1:])
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: ag.Ball((0, 0)), "three finite coordinates"),
+        (lambda: ag.Ball("abc"), "three finite coordinates"),
+        (lambda: ag.Ball(radius=-1), "positive radii"),
+        (lambda: ag.Ball(radius=np.inf), "positive radii"),
+        (lambda: ag.Ball(axes=("x", "y")), "3 different names"),
+        (lambda: ag.Ellipsoid((0, 0, 0), (1, 2)), "positive radii"),
+        (lambda: ag.Cylinder(height=0), "positive height"),
+        (lambda: ag.Cylinder(names=("a", "b")), "three names"),
+        (lambda: ag.Cylinder(axes=("x", "y")), "3 different names"),
+        (lambda: ag.extrude(ag.Ball(), w=(0, 1)), "in the plane"),
+        (lambda: ag.extrude(Disk()), "one axis"),
+        (lambda: ag.extrude(Disk(), z=(1, 0)), "lower first"),
+        (lambda: ag.extrude(Disk(), z=ag.periodic(0, 1)), "two ends"),
+        (lambda: ag.extrude(Disk(), x=(0, 1)), "different names"),
+        (lambda: ag.extrude(Disk(name="top"), z=(0, 1)), "names of their own"),
+        (lambda: ag.revolve(Disk()), "crosses the axis"),
+        (lambda: ag.revolve(ag.Ball()), "in the plane"),
+        (lambda: ag.revolve(Disk((2, 0)), axis="w"), "one of the axes"),
+        (lambda: ag.Ball() - ag.Ball(), "surface meshes"),
+        (lambda: ag.Ball() | ag.Ball(), "surface meshes"),
+        (lambda: ag.Ball() & ag.Ball(), "surface meshes"),
+    ],
+)
+def test_what_is_wrong_is_said(make, words):
+    with pytest.raises(ag.ProblemError, match=words):
+        make()
