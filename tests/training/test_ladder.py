@@ -5,17 +5,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from anagram.statement.detail import Detail
 from anagram.training.ladder import (
     ALIKE,
     CLOSEST,
     DENSER,
     DENSEST,
     ENOUGH,
+    FINE,
+    FINEST,
     FRONTS,
     LOOSE,
     LOST,
     NEAR_ROUNDING,
+    PERHAPS,
     RACE,
+    THIN,
     Facts,
     best,
     first_plan,
@@ -89,7 +94,9 @@ def made_for_fronts(plan):
     ("facts", "overfitted", "fronts"),
     [
         (replace(LINE, linear=False), False, True),
-        (replace(LINE, dimension=2), True, True),
+        (replace(LINE, dimension=2, detail=Detail(data=PERHAPS * FINE)), True, True),
+        (replace(LINE, dimension=2, detail=Detail(operator=PERHAPS * THIN)), True, True),
+        (replace(LINE, dimension=2), True, False),
         (LINE, False, False),
         (replace(LINE, linear=False, dimension=3), False, False),
     ],
@@ -100,6 +107,47 @@ def test_where_no_number_of_layers_gets_hold_of_a_solution_it_may_have_fronts(fa
     assert made_for_fronts(first) == fronts
     held = climbed(facts, lambda p: (LOST / 10, False) if p.level == RACE else 1e-9)
     assert not any(made_for_fronts(p) for p in held)
+
+
+PLANE = replace(LINE, dimension=2)
+
+
+@pytest.mark.parametrize(
+    ("facts", "level"),
+    [
+        (replace(PLANE, detail=Detail(data=FINE)), RACE),
+        (replace(PLANE, detail=Detail(data=FINEST)), RACE + 1),
+        (replace(PLANE, linear=False, detail=Detail(operator=THIN)), RACE + 1),
+    ],
+)
+def test_where_the_problem_says_that_there_are_fronts_networks_for_them_come_first(facts, level):
+    first = first_plan(facts)
+    assert made_for_fronts(first)
+    assert first.level == level
+    held = climbed(facts, lambda p: 0.1 * LOST * 0.1**p.level)
+    assert all(made_for_fronts(p) for p in held), "such networks go on where they get hold of the solution"
+    lost = climbed(facts, lambda p: 10 * LOST if p.cells else LOST * 0.3**p.level)
+    assert not any(made_for_fronts(p) for p in lost[1:]), "where they do not there may be no front"
+    assert {p.depth for p in lost if p.level == RACE and not p.cells} == {1, 2, 3}, "all numbers of layers have raced"
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        PLANE,
+        replace(PLANE, detail=Detail(operator=2 * THIN)),
+        replace(PLANE, detail=Detail(data=2 * FINE), points_given=True),
+        replace(LINE, detail=Detail(data=2 * FINE)),
+    ],
+)
+def test_elsewhere_they_do_not(facts):
+    assert not made_for_fronts(first_plan(facts))
+
+
+def test_few_digits_of_fronts_are_taken_with_loose_steps():
+    fine = replace(PLANE, detail=Detail(data=FINE))
+    assert first_plan(replace(fine, tol=1e-3)).ratio == LOOSE
+    assert first_plan(fine).ratio < LOOSE
 
 
 def test_points_are_not_more_than_can_be_paid_for():
@@ -168,7 +216,9 @@ def test_every_climb_ends():
     """Whatever comes of its rungs, and never with the same rung twice."""
     rng = np.random.default_rng(0)
     for k in range(200):
-        facts = Facts(1 + k % 4, k % 3 == 0, k % 5 == 0, float(10.0 ** -rng.uniform(1, 12)), int(rng.choice(LEVELS)))
+        detail = Detail(float(rng.uniform(0, 2 * FINE)), float(rng.uniform(0, 2 * THIN)))
+        tol, most = float(10.0 ** -rng.uniform(1, 12)), int(rng.choice(LEVELS))
+        facts = Facts(1 + k % 4, k % 3 == 0, k % 5 == 0, tol, most, detail=detail)
         plans = climbed(facts, lambda _: (float(10.0 ** -rng.uniform(0, 10)), bool(rng.random() < 0.5)))
         assert len(set(plans)) == len(plans)
 

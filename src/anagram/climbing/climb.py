@@ -19,6 +19,7 @@ from anagram.compound.batch import Batch
 from anagram.errors import AnagramError
 from anagram.models import MLP, count_parameters
 from anagram.solution import Solution
+from anagram.statement.detail import Detail, detail_of
 from anagram.statement.domains import Kronecker, PointSet
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import Sizes, in_natural_sizes, natural_sizes
@@ -111,7 +112,8 @@ class Climb:
         self.scaled = in_natural_sizes(problem, self.sizes) if self.given.method == "auto" else problem
         has_data = any(isinstance(problem.region(key), PointSet) for key in problem.conditions)
         fixed = self.given.points is not None
-        self.facts = Facts(problem.domain.dimension, problem.is_linear, has_data, tol, most_parameters, fixed)
+        detail = Detail() if is_one_rung(self.given) else detail_of(problem, self.sizes)
+        self.facts = Facts(problem.domain.dimension, problem.is_linear, has_data, tol, most_parameters, fixed, detail)
         self.points = problem.domain.draw(Kronecker(POINTS), np.random.default_rng(0)).x
         self.rungs: list[Rung] = []
         self.solutions: list[Solution] = []

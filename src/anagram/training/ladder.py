@@ -3,14 +3,16 @@
 Networks are small at first and trained from scratch on every rung: a step costs about the third power of the number of
 parameters, so that all smaller rungs together cost a fraction of the last one. How many layers are best differs from
 problem to problem by factors of up to a thousand, and is found by a race at the small end. Points become more where the
-residual on fresh points says so. Nothing here looks at a clock: the same problem and seed climb the same rungs.
+residual on fresh points says so. Where the problem itself says that there are fronts or narrow bumps, networks made for
+these come first. Nothing here looks at a clock: the same problem and seed climb the same rungs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from anagram.statement.detail import Detail
 from anagram.training.rungs import LEVELS, Plan, Rung
 
 FEW_DIGITS = 1e-4  # tolerances from here on are tried with the smallest network first
@@ -19,6 +21,10 @@ DEPTHS, DEPTHS_IN_SPACE = (2, 3, 1), (2, 1, 3)  # in two dimensions at most, and
 LOOSE, CLOSE, CLOSEST = 0.2, 0.075, 0.02  # ρ*: steps far from the edge are quick and end early
 DENSER = 2.5
 FRONTS = 8.0  # rows for each parameter of a network made for fronts
+FINE, FINEST = 36.0, 60.0  # polynomials that data need: they have narrow bumps; a small network does not hold them
+THIN = 32.0  # half waves from which the highest derivatives of an equation outweigh its other terms: it makes fronts
+PERHAPS = 0.5  # of these numbers: fronts and bumps are not ruled out
+BEHIND = 10.0  # times the residual of the best: a number of layers that is out of the race
 LOST = 3e-3  # residuals above say that a solution is not got hold of
 DENSEST = 40.0  # rows for each parameter at most
 ENOUGH = 3.0  # a level that improves by less than this factor does not pay
@@ -37,6 +43,13 @@ class Facts:
     tol: float
     most_parameters: int
     points_given: bool = False
+    detail: Detail = field(default_factory=Detail)
+
+    @property
+    def fineness(self) -> float:
+        """How much the problem itself says of fronts and bumps; from 1 on they are expected."""
+        thin = 0.0 if self.linear else self.detail.operator / THIN
+        return max(self.detail.data / FINE, thin) if self.dimension == 2 else 0.0
 
     @property
     def goal(self) -> float:
@@ -45,8 +58,13 @@ class Facts:
 
 
 def first_plan(facts: Facts) -> Plan:
-    """A network that is small, and as large as the number of digits asks for."""
-    return _base(facts, 0 if facts.tol >= FEW_DIGITS else RACE)
+    """A network that is small, and as large as the number of digits asks for; or one for fronts that are expected."""
+    if facts.fineness < 1 or facts.points_given:
+        return _base(facts, 0 if facts.tol >= FEW_DIGITS else RACE)
+    # Fronts that an equation makes by itself are not where the data are: a small network finds another solution.
+    held = facts.detail.data < FINEST and (facts.linear or facts.detail.operator < THIN)
+    level = RACE if held else RACE + 1
+    return _made_for_fronts(facts, level if LEVELS[level] <= facts.most_parameters else 0)
 
 
 def next_plan(facts: Facts, rungs: Sequence[Rung]) -> Plan | None:
@@ -55,16 +73,26 @@ def next_plan(facts: Facts, rungs: Sequence[Rung]) -> Plan | None:
         return first_plan(facts)
     if facts.has_data and _all_alike(rungs):
         return None
+    plan, tried = _next(facts, rungs), {r.plan for r in rungs}
+    while plan in tried:
+        plan = _higher(facts, rungs, plan)
+    return plan
+
+
+def _next(facts: Facts, rungs: Sequence[Rung]) -> Plan | None:
     last = rungs[-1]
+    if all(_is_for_fronts(r.plan) for r in rungs) and last.outcome.residual > LOST:
+        return _base(facts, RACE)  # there may be none
     denser = _denser(facts, last, rungs)
     if denser is not None:
         return denser
     level = last.plan.level
     here = [r for r in rungs if r.plan.level == level]
-    if level == RACE and not _on_course(facts, rungs):
+    racing = [r for r in here if not _is_for_fronts(r.plan)]
+    if level == RACE and racing and not _on_course(facts, rungs):
         for depth in _depths(facts):
-            if all(r.plan.depth != depth for r in here):
-                return replace(best(here).plan, depth=depth)
+            if all(r.plan.depth != depth for r in racing):
+                return replace(best(racing).plan, depth=depth)
         if _is_lost(facts, here):
             return _for_fronts(facts, rungs, level + 1)
     if level > RACE:
@@ -132,31 +160,54 @@ def _is_lost(facts: Facts, here: Sequence[Rung]) -> bool:
 
     The residual of a nonlinear equation may be small all the same: it is that of another solution.
     """
-    lost = best(here).outcome.residual > LOST
-    return lost and facts.dimension <= 2 and (not facts.linear or any(r.outcome.overfitted for r in here))
+    lost = best(here).outcome.residual > LOST and facts.dimension <= 2
+    if not facts.linear:
+        return lost
+    return lost and any(r.outcome.overfitted for r in here) and not _are_smooth(facts)
+
+
+def _are_smooth(facts: Facts) -> bool:
+    """Whether the solutions of a linear equation have neither layers nor bumps, by its data and terms."""
+    return facts.detail.data < PERHAPS * FINE and facts.detail.operator < PERHAPS * THIN
+
+
+def _is_for_fronts(plan: Plan) -> bool:
+    return plan.cells and plan.scale > 1
+
+
+def _made_for_fronts(facts: Facts, level: int) -> Plan:
+    """A network with steep inputs, and points in cells that move to where the residual is."""
+    ratio = LOOSE if facts.tol >= FEW_DIGITS else CLOSE
+    return Plan(level, depth=3, scale=2.0, cells=True, ratio=ratio, density=FRONTS)
 
 
 def _for_fronts(facts: Facts, rungs: Sequence[Rung], level: int) -> Plan | None:
-    """A network with steep inputs, and points in cells that move to where the residual is."""
+    """A network made for fronts of this level, on as many points as were needed so far."""
     higher = _higher(facts, rungs, replace(best(rungs).plan, level=level - 1))
     if higher is None:
         return None
-    density = max(FRONTS, higher.density)
-    return replace(higher, depth=3, scale=2.0, cells=True, ratio=CLOSE, density=density)
+    return replace(_made_for_fronts(facts, level), density=max(FRONTS, higher.density))
 
 
 def _variant(facts: Facts, rungs: Sequence[Rung], here: Sequence[Rung]) -> Plan | None:
-    """Another form of a level that did not pay: other layers, steps closer to the edge, or steeper inputs."""
-    level = here[0].plan.level
-    below = best([r for r in rungs if r.plan.level == level - 1])
+    """Another form of a level that did not pay: other layers, steps closer to the edge, or steeper inputs.
+
+    Numbers of layers that did not race may be better; those that lost by far are left out.
+    """
+    lower = [r for r in rungs if r.plan.level < here[0].plan.level]
     now = best(here)
-    if now.outcome.residual * ENOUGH < below.outcome.residual or len(here) > 3:
+    if not lower or now.outcome.residual * ENOUGH < best(lower).outcome.residual or len(here) > 3:
         return None
+    raced = {r.plan.depth for r in lower}
+    level_with = BEHIND * best(lower).outcome.residual
+    behind = {d for d in raced if best([r for r in lower if r.plan.depth == d]).outcome.residual > level_with}
     tried = {(r.plan.depth, r.plan.ratio, r.plan.scale) for r in here}
     base = now.plan
+    depths = [d for d in _depths(facts) if d != base.depth]
     others = [
+        *(replace(base, depth=depth) for depth in depths if depth not in raced),
         replace(base, ratio=CLOSEST),
-        *(replace(base, depth=depth) for depth in _depths(facts) if depth != base.depth),
+        *(replace(base, depth=depth) for depth in depths if depth in raced - behind),
         replace(base, scale=2.0),
     ]
     return next((p for p in others if (p.depth, p.ratio, p.scale) not in tried), None)
