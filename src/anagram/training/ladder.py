@@ -122,7 +122,9 @@ def _higher(facts: Facts, rungs: Sequence[Rung], plan: Plan) -> Plan | None:
     # Two levels in a row that do not pay: a floor that no network of this kind gets below.
     if len(tried) > 3 and residuals[-1] * ENOUGH > residuals[-2] and residuals[-2] * ENOUGH > residuals[-3]:
         return None
-    return replace(plan, level=level, ratio=min(plan.ratio, _ratio(facts, level)))
+    # Above the race ρ* is the best one of those that were tried.
+    ratio = plan.ratio if plan.level > RACE else min(plan.ratio, _ratio(facts, level))
+    return replace(plan, level=level, ratio=ratio)
 
 
 def _denser(facts: Facts, last: Rung, rungs: Sequence[Rung]) -> Plan | None:
@@ -204,7 +206,10 @@ def _variant(facts: Facts, rungs: Sequence[Rung], here: Sequence[Rung]) -> Plan 
     tried = {(r.plan.depth, r.plan.ratio, r.plan.scale) for r in here}
     base = now.plan
     depths = [d for d in _depths(facts) if d != base.depth]
+    # Steps that were quick below and slow here, with little gain, are taken quickly here too.
+    looser = best(lower).plan.ratio if now.outcome.residual <= LOST else base.ratio
     others = [
+        replace(base, ratio=max(looser, base.ratio)),
         *(replace(base, depth=depth) for depth in depths if depth not in raced),
         replace(base, ratio=CLOSEST),
         *(replace(base, depth=depth) for depth in depths if depth in raced - behind),
@@ -219,7 +224,7 @@ def _depths(facts: Facts) -> tuple[int, ...]:
 
 def _ratio(facts: Facts, level: int) -> float:
     """ρ*: the larger, the sooner the first digits come, and the fewer there are in the end."""
-    return LOOSE if facts.tol >= 1e-7 and level <= RACE else CLOSE
+    return LOOSE if facts.tol >= FEW_DIGITS or (facts.tol >= 1e-7 and level <= RACE) else CLOSE
 
 
 def _density(facts: Facts) -> float:

@@ -123,7 +123,9 @@ def rung_points(plan: Plan, problem: Problem, parameters: int) -> dict[str, Poin
         elif dimension <= 2:
             rules[key] = GaussLegendre(nodes)
         else:
-            rules[key] = Kronecker(inside if key in inner else max(16, inside // 4))
+            # Most of a box of many dimensions lies near its walls: with few points there, they are all that is fitted.
+            walls = inside // (4 if dimension <= 3 else 2)
+            rules[key] = Kronecker(inside if key in inner else max(16, walls))
     return rules
 
 
