@@ -1,5 +1,7 @@
 """How fine a solution may be: narrow bumps in data, and fronts that an equation makes by itself."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ def found(problem):
     return detail_of(problem, natural_sizes(problem))
 
 
-def poisson(source, domain=SQUARE, walls=0.0):
+def poisson(source, domain=SQUARE, walls: Any = 0.0):
     return ag.Problem(
         domain,
         equation=ag.Condition(lambda u: u.laplacian(), equals=source),

@@ -59,12 +59,12 @@ def test_few_digits_begin_with_the_smallest_network_and_loose_steps():
     assert next_plan(LINE, []) == first_plan(LINE)
 
 
-@pytest.mark.parametrize(("dimension", "order"), [(1, [2, 3, 1]), (2, [2, 3, 1]), (5, [2, 1, 3])])
+@pytest.mark.parametrize(("dimension", "order"), [(1, [2, 3, 1]), (2, [2, 3, 1]), (3, [2, 1, 3]), (5, [1, 2])])
 def test_numbers_of_layers_race_at_the_small_end(dimension, order):
     facts = replace(LINE, dimension=dimension)
     plans = climbed(facts, lambda p: {1: 1.0, 2: 0.3, 3: 0.1}[p.depth] * 0.1**p.level)
     assert [p.depth for p in plans if p.level == RACE] == order
-    assert {p.depth for p in plans if p.level > RACE} == {3}, "the winner goes on"
+    assert {p.depth for p in plans if p.level > RACE} == {max(order)}, "the winner goes on"
 
 
 def test_there_is_no_race_where_errors_fall_fast_enough():

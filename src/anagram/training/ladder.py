@@ -17,7 +17,8 @@ from anagram.training.rungs import LEVELS, Plan, Rung
 
 FEW_DIGITS = 1e-4  # tolerances from here on are tried with the smallest network first
 RACE = 1  # the level at which numbers of layers race
-DEPTHS, DEPTHS_IN_SPACE = (2, 3, 1), (2, 1, 3)  # in two dimensions at most, and in more
+# Numbers of layers in the order in which they race: in two dimensions at most, in three, and in more.
+DEPTHS, DEPTHS_IN_SPACE, DEPTHS_IN_MANY = (2, 3, 1), (2, 1, 3), (1, 2)
 LOOSE, CLOSE, CLOSEST = 0.2, 0.075, 0.02  # ρ*: steps far from the edge are quick and end early
 DENSER = 2.5
 FRONTS = 8.0  # rows for each parameter of a network made for fronts
@@ -96,7 +97,7 @@ def _next(facts: Facts, rungs: Sequence[Rung]) -> Plan | None:
         if _is_lost(facts, here):
             return _for_fronts(facts, rungs, level + 1)
     if level > RACE:
-        other = _variant(facts, rungs, here)
+        other = _variant(rungs, here)
         if other is not None:
             return other
     return _higher(facts, rungs, best(here).plan)
@@ -108,7 +109,7 @@ def best(rungs: Sequence[Rung]) -> Rung:
 
 
 def _base(facts: Facts, level: int) -> Plan:
-    return Plan(level, ratio=_ratio(facts, level), density=_density(facts))
+    return Plan(level, _depths(facts)[0], ratio=_ratio(facts, level), density=_density(facts))
 
 
 def _higher(facts: Facts, rungs: Sequence[Rung], plan: Plan) -> Plan | None:
@@ -191,7 +192,7 @@ def _for_fronts(facts: Facts, rungs: Sequence[Rung], level: int) -> Plan | None:
     return replace(_made_for_fronts(facts, level), density=max(FRONTS, higher.density))
 
 
-def _variant(facts: Facts, rungs: Sequence[Rung], here: Sequence[Rung]) -> Plan | None:
+def _variant(rungs: Sequence[Rung], here: Sequence[Rung]) -> Plan | None:
     """Another form of a level that did not pay: other layers, steps closer to the edge, or steeper inputs.
 
     Numbers of layers that did not race may be better; those that lost by far are left out.
@@ -205,7 +206,7 @@ def _variant(facts: Facts, rungs: Sequence[Rung], here: Sequence[Rung]) -> Plan 
     behind = {d for d in raced if best([r for r in lower if r.plan.depth == d]).outcome.residual > level_with}
     tried = {(r.plan.depth, r.plan.ratio, r.plan.scale) for r in here}
     base = now.plan
-    depths = [d for d in _depths(facts) if d != base.depth]
+    depths = [d for d in DEPTHS if d != base.depth]
     # Steps that were quick below and slow here, with little gain, are taken quickly here too.
     looser = best(lower).plan.ratio if now.outcome.residual <= LOST else base.ratio
     others = [
@@ -219,6 +220,8 @@ def _variant(facts: Facts, rungs: Sequence[Rung], here: Sequence[Rung]) -> Plan 
 
 
 def _depths(facts: Facts) -> tuple[int, ...]:
+    if facts.dimension > 3:
+        return DEPTHS_IN_MANY
     return DEPTHS if facts.dimension <= 2 else DEPTHS_IN_SPACE
 
 
