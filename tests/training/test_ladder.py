@@ -75,15 +75,26 @@ def test_there_is_no_race_where_errors_fall_fast_enough():
 
 
 def test_more_points_where_a_network_fits_its_points_only():
-    plans = climbed(replace(LINE, most_parameters=LEVELS[RACE]), lambda p: (1e-3 / p.density, p.density < 8))
+    facts = replace(LINE, tol=1e-4)
+    plans = climbed(replace(facts, most_parameters=LEVELS[RACE]), lambda p: (1e-2 / p.density, p.density < 8))
     first, second = plans[:2]
     assert second == replace(first, density=DENSER * first.density)
     assert not any(p.cells for p in plans), "that was enough"
-    third = next_plan(LINE, [rung(first, 1e-3, overfitted=True), rung(second, 1e-3, overfitted=True)])
+    third = next_plan(facts, [rung(first, 1e-3, overfitted=True), rung(second, 1e-3, overfitted=True)])
     assert third == replace(second, cells=True), "if more points do not help they move"
-    last = next_plan(LINE, [*(rung(p, 1e-3, overfitted=True) for p in (first, second)), rung(third, 1e-3, True)])
+    last = next_plan(facts, [*(rung(p, 1e-3, overfitted=True) for p in (first, second)), rung(third, 1e-3, True)])
     assert last is not None
     assert (last.level, last.depth) != (first.level, first.depth)
+
+
+def test_a_network_that_does_not_fit_its_points_either_is_followed_by_a_larger_one_on_more():
+    plans = climbed(LINE, lambda p: (1e-3 * 0.1**p.level, p.density < 8))
+    assert [p for p in plans if p.level == RACE and p.density > 4] == []
+    above = [p for p in plans if p.level == RACE + 1]
+    assert {p.density for p in above} == {DENSER * plans[0].density}
+    assert not any(p.cells for p in plans)
+    given = climbed(replace(LINE, points_given=True), lambda p: (1e-3 * 0.1**p.level, True))
+    assert len({p.density for p in given}) == 1
 
 
 def made_for_fronts(plan):
@@ -102,7 +113,7 @@ def made_for_fronts(plan):
     ],
 )
 def test_where_no_number_of_layers_gets_hold_of_a_solution_it_may_have_fronts(facts, overfitted, fronts):
-    plans = climbed(facts, lambda p: (10 * LOST, overfitted) if p.level == RACE else 1e-9)
+    plans = climbed(facts, lambda p: (20 * LOST, overfitted) if p.level == RACE else 1e-9)
     first = next(p for p in plans if p.level > RACE)
     assert made_for_fronts(first) == fronts
     held = climbed(facts, lambda p: (LOST / 10, False) if p.level == RACE else 1e-9)

@@ -100,7 +100,7 @@ def _next(facts: Facts, rungs: Sequence[Rung]) -> Plan | None:
         other = _variant(rungs, here)
         if other is not None:
             return other
-    return _higher(facts, rungs, best(here).plan)
+    return _above(facts, rungs, here)
 
 
 def best(rungs: Sequence[Rung]) -> Rung:
@@ -131,17 +131,35 @@ def _higher(facts: Facts, rungs: Sequence[Rung], plan: Plan) -> Plan | None:
 def _denser(facts: Facts, last: Rung, rungs: Sequence[Rung]) -> Plan | None:
     """The same network on more points, where it fits those it has and not the equation between them.
 
-    Where that does not help, the points are laid into cells that move to where the residual is.
+    Where not even these are fitted to the tolerance a larger network will be needed anyway: it has more points at once.
     """
-    if facts.points_given or not last.outcome.overfitted or last.outcome.residual <= facts.goal:
-        return None
+    outcome = last.outcome
+    fits = outcome.own_residual <= ENOUGH * facts.goal
     same = [r for r in rungs if (r.plan.level, r.plan.depth) == (last.plan.level, last.plan.depth)]
-    if len(same) > 2 or last.plan.cells:
+    if not outcome.overfitted or outcome.residual <= facts.goal or not fits or len(same) > 2:
         return None
-    if len(same) == 2 and facts.dimension <= 2:
-        return replace(last.plan, cells=True)
-    denser = last.plan.density * DENSER
-    return replace(last.plan, density=denser) if denser <= DENSEST else None
+    return _with_more_points(facts, last.plan)
+
+
+def _with_more_points(facts: Facts, plan: Plan) -> Plan | None:
+    """A plan with more points; where there are many already, with cells that move to where the residual is."""
+    if facts.points_given or plan.cells:
+        return None
+    if plan.density > _density(facts) and facts.dimension <= 2:
+        return replace(plan, cells=True)
+    denser = plan.density * DENSER
+    return replace(plan, density=denser) if denser <= DENSEST else None
+
+
+def _above(facts: Facts, rungs: Sequence[Rung], here: Sequence[Rung]) -> Plan | None:
+    """The best plan of a level, on the next one; with more points if it had too few, and more were not tried."""
+    now = best(here)
+    higher = _higher(facts, rungs, now.plan)
+    if higher is None or not now.outcome.overfitted or now.outcome.residual <= facts.goal:
+        return higher
+    if any(r.plan.depth == now.plan.depth and r.plan.density > now.plan.density for r in here):
+        return higher
+    return _with_more_points(facts, higher) or higher
 
 
 def _on_course(facts: Facts, rungs: Sequence[Rung]) -> bool:
@@ -163,7 +181,8 @@ def _is_lost(facts: Facts, here: Sequence[Rung]) -> bool:
 
     The residual of a nonlinear equation may be small all the same: it is that of another solution.
     """
-    lost = best(here).outcome.residual > LOST and facts.dimension <= 2
+    # A network that fits its points may need more of them, and nothing else.
+    lost = best(here).outcome.own_residual > LOST and facts.dimension <= 2
     if not facts.linear:
         return lost
     return lost and any(r.outcome.overfitted for r in here) and not _are_smooth(facts)

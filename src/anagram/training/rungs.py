@@ -87,6 +87,11 @@ class Outcome:
         return float(np.sqrt(2 * self.validation_loss)) if np.isfinite(self.validation_loss) else np.inf
 
     @property
+    def own_residual(self) -> float:
+        """The same on its own points."""
+        return float(np.sqrt(2 * self.loss)) if np.isfinite(self.loss) else np.inf
+
+    @property
     def overfitted(self) -> bool:
         """Whether the network fits its points and not the equation between them."""
         return self.validation_loss > OVERFITTED * self.loss
