@@ -64,8 +64,8 @@ def first_plan(facts: Facts) -> Plan:
         return _base(facts, 0 if facts.tol >= FEW_DIGITS else RACE)
     # Fronts that an equation makes by itself are not where the data are: a small network finds another solution.
     held = facts.detail.data < FINEST and (facts.linear or facts.detail.operator < THIN)
-    level = RACE if held else RACE + 1
-    return _made_for_fronts(facts, level if LEVELS[level] <= facts.most_parameters else 0)
+    allowed = sum(size <= facts.most_parameters for size in LEVELS)
+    return _made_for_fronts(facts, max(0, min(RACE if held else RACE + 1, allowed - 1)))
 
 
 def next_plan(facts: Facts, rungs: Sequence[Rung]) -> Plan | None:

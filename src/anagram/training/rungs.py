@@ -84,12 +84,12 @@ class Outcome:
     @property
     def residual(self) -> float:
         """Root mean square of the residuals on fresh points, in natural sizes; infinite where it is not finite."""
-        return float(np.sqrt(2 * self.validation_loss)) if np.isfinite(self.validation_loss) else np.inf
+        return _residual(self.validation_loss)
 
     @property
     def own_residual(self) -> float:
         """The same on its own points."""
-        return float(np.sqrt(2 * self.loss)) if np.isfinite(self.loss) else np.inf
+        return _residual(self.loss)
 
     @property
     def overfitted(self) -> bool:
@@ -98,6 +98,10 @@ class Outcome:
 
 
 OVERFITTED = 10.0  # times as large on fresh points
+
+
+def _residual(loss: float) -> float:
+    return float(np.sqrt(2 * float(loss))) if np.isfinite(float(loss)) else np.inf
 
 
 @dataclass(frozen=True)
