@@ -29,7 +29,7 @@ from anagram.training.budget import Budget
 from anagram.training.configuration import model_to_json
 from anagram.training.defaults import complete
 from anagram.training.goal import FIRST, NEAR, Goal
-from anagram.training.ladder import RACE, Facts, best, next_plan
+from anagram.training.ladder import LOST, RACE, Facts, best, next_plan
 from anagram.training.rungs import Outcome, Plan, Rung, inside_points, rung_from_json, rung_points
 from anagram.training.setting import Setting
 from anagram.training.trainer import Trainer
@@ -221,6 +221,8 @@ class Climb:
             return
         record = run.record
         seen = Outcome(0, 0, 0, 0.0, 0.0, record["loss"], record["validation_loss"], None)
+        if plan.cells and seen.residual > LOST:
+            return  # points that move take their time: nothing is known yet
         rungs = [*self.rungs, Rung(plan, seen)]
         likely = next_plan(self.facts, rungs)
         if likely is not None and not self.give_up(rungs, likely):
