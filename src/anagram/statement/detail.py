@@ -40,8 +40,11 @@ class Detail:
 
 
 def detail_of(problem: Problem, sizes: Sizes) -> Detail:
-    """The detail of a problem in two dimensions at most; in more nothing is looked at."""
-    if problem.domain.dimension > max(NODES):
+    """The detail of a problem in two dimensions.
+
+    In one dimension small networks find out sooner, and in more nothing is looked at: there are too many points.
+    """
+    if problem.domain.dimension != 2:
         return Detail()
     return Detail(detail_of_data(problem, sizes), detail_of_operators(problem, sizes))
 

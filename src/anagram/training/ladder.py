@@ -50,7 +50,7 @@ class Facts:
     def fineness(self) -> float:
         """How much the problem itself says of fronts and bumps; from 1 on they are expected."""
         thin = 0.0 if self.linear else self.detail.operator / THIN
-        return max(self.detail.data / FINE, thin) if self.dimension == 2 else 0.0
+        return max(self.detail.data / FINE, thin)
 
     @property
     def goal(self) -> float:
@@ -190,7 +190,8 @@ def _is_lost(facts: Facts, here: Sequence[Rung]) -> bool:
 
 def _are_smooth(facts: Facts) -> bool:
     """Whether the solutions of a linear equation have neither layers nor bumps, by its data and terms."""
-    return facts.detail.data < PERHAPS * FINE and facts.detail.operator < PERHAPS * THIN
+    looked_at = facts.dimension == 2
+    return looked_at and facts.detail.data < PERHAPS * FINE and facts.detail.operator < PERHAPS * THIN
 
 
 def _is_for_fronts(plan: Plan) -> bool:
