@@ -2,12 +2,18 @@
 
 import json
 import warnings
+from typing import Any, cast
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import anagram as ag
+from anagram.climbing.climb import Climb
 from anagram.solving import chooses_size
+from anagram.statement.detail import Detail
+from anagram.training.ladder import FINE
+from anagram.training.setting import Setting
 from climbing.small import QUIET, TINY, At, decay, heat, two_rungs
 from problems import parabola
 from tolerances import assert_close
@@ -159,3 +165,23 @@ def test_units_do_not_matter():
         assert_reached(solution, tol)
         assert 1 / 3 < solution.relative_l2_error / plain.relative_l2_error < 3
         assert solution.model.parameters == plain.model.parameters
+
+
+def test_a_climb_reads_the_detail_of_its_problem():
+    """A narrow bump in a source is known before anything is trained; where a model is given nothing is chosen by it."""
+    square = ag.Box(x=(0, 1), y=(0, 1))
+    bump = ag.Problem(
+        square,
+        equation=ag.Condition(lambda u: u.laplacian(), equals=lambda x, y: jnp.exp(-900 * (x - 0.3) ** 2) + 0 * y),
+        walls=ag.Condition(lambda u: u, on=square.boundary()),
+    )
+
+    def first(**given):
+        climb = Climb(bump, 1e-3, 0, cast("Any", None), given=Setting(**given))
+        return climb.facts.detail, climb._next()
+
+    detail, plan = first()
+    assert detail.data > FINE
+    assert plan is not None
+    assert plan.cells
+    assert first(model=ag.MLP(4))[0] == Detail()

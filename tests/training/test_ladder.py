@@ -5,17 +5,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from anagram.statement.detail import Detail
 from anagram.training.ladder import (
     ALIKE,
     CLOSEST,
     DENSER,
     DENSEST,
     ENOUGH,
+    FINE,
+    FINEST,
     FRONTS,
     LOOSE,
     LOST,
     NEAR_ROUNDING,
+    PERHAPS,
     RACE,
+    THIN,
     Facts,
     best,
     first_plan,
@@ -54,12 +59,12 @@ def test_few_digits_begin_with_the_smallest_network_and_loose_steps():
     assert next_plan(LINE, []) == first_plan(LINE)
 
 
-@pytest.mark.parametrize(("dimension", "order"), [(1, [2, 3, 1]), (2, [2, 3, 1]), (5, [2, 1, 3])])
+@pytest.mark.parametrize(("dimension", "order"), [(1, [2, 3, 1]), (2, [2, 3, 1]), (3, [2, 1, 3]), (5, [1, 2])])
 def test_numbers_of_layers_race_at_the_small_end(dimension, order):
     facts = replace(LINE, dimension=dimension)
     plans = climbed(facts, lambda p: {1: 1.0, 2: 0.3, 3: 0.1}[p.depth] * 0.1**p.level)
     assert [p.depth for p in plans if p.level == RACE] == order
-    assert {p.depth for p in plans if p.level > RACE} == {3}, "the winner goes on"
+    assert {p.depth for p in plans if p.level > RACE} == {max(order)}, "the winner goes on"
 
 
 def test_there_is_no_race_where_errors_fall_fast_enough():
@@ -70,15 +75,26 @@ def test_there_is_no_race_where_errors_fall_fast_enough():
 
 
 def test_more_points_where_a_network_fits_its_points_only():
-    plans = climbed(replace(LINE, most_parameters=LEVELS[RACE]), lambda p: (1e-3 / p.density, p.density < 8))
+    facts = replace(LINE, tol=1e-4)
+    plans = climbed(replace(facts, most_parameters=LEVELS[RACE]), lambda p: (1e-2 / p.density, p.density < 8))
     first, second = plans[:2]
     assert second == replace(first, density=DENSER * first.density)
     assert not any(p.cells for p in plans), "that was enough"
-    third = next_plan(LINE, [rung(first, 1e-3, overfitted=True), rung(second, 1e-3, overfitted=True)])
+    third = next_plan(facts, [rung(first, 1e-3, overfitted=True), rung(second, 1e-3, overfitted=True)])
     assert third == replace(second, cells=True), "if more points do not help they move"
-    last = next_plan(LINE, [*(rung(p, 1e-3, overfitted=True) for p in (first, second)), rung(third, 1e-3, True)])
+    last = next_plan(facts, [*(rung(p, 1e-3, overfitted=True) for p in (first, second)), rung(third, 1e-3, True)])
     assert last is not None
     assert (last.level, last.depth) != (first.level, first.depth)
+
+
+def test_a_network_that_does_not_fit_its_points_either_is_followed_by_a_larger_one_on_more():
+    plans = climbed(LINE, lambda p: (1e-3 * 0.1**p.level, p.density < 8))
+    assert [p for p in plans if p.level == RACE and p.density > 4] == []
+    above = [p for p in plans if p.level == RACE + 1]
+    assert {p.density for p in above} == {DENSER * plans[0].density}
+    assert not any(p.cells for p in plans)
+    given = climbed(replace(LINE, points_given=True), lambda p: (1e-3 * 0.1**p.level, True))
+    assert len({p.density for p in given}) == 1
 
 
 def made_for_fronts(plan):
@@ -89,17 +105,60 @@ def made_for_fronts(plan):
     ("facts", "overfitted", "fronts"),
     [
         (replace(LINE, linear=False), False, True),
-        (replace(LINE, dimension=2), True, True),
+        (replace(LINE, dimension=2, detail=Detail(data=PERHAPS * FINE)), True, True),
+        (replace(LINE, dimension=2, detail=Detail(operator=PERHAPS * THIN)), True, True),
+        (replace(LINE, dimension=2), True, False),
+        (LINE, True, True),
         (LINE, False, False),
         (replace(LINE, linear=False, dimension=3), False, False),
     ],
 )
 def test_where_no_number_of_layers_gets_hold_of_a_solution_it_may_have_fronts(facts, overfitted, fronts):
-    plans = climbed(facts, lambda p: (10 * LOST, overfitted) if p.level == RACE else 1e-9)
+    plans = climbed(facts, lambda p: (20 * LOST, overfitted) if p.level == RACE else 1e-9)
     first = next(p for p in plans if p.level > RACE)
     assert made_for_fronts(first) == fronts
     held = climbed(facts, lambda p: (LOST / 10, False) if p.level == RACE else 1e-9)
     assert not any(made_for_fronts(p) for p in held)
+
+
+PLANE = replace(LINE, dimension=2)
+
+
+@pytest.mark.parametrize(
+    ("facts", "level"),
+    [
+        (replace(PLANE, detail=Detail(data=FINE)), RACE),
+        (replace(PLANE, detail=Detail(data=FINEST)), RACE + 1),
+        (replace(PLANE, linear=False, detail=Detail(operator=THIN)), RACE + 1),
+    ],
+)
+def test_where_the_problem_says_that_there_are_fronts_networks_for_them_come_first(facts, level):
+    first = first_plan(facts)
+    assert made_for_fronts(first)
+    assert first.level == level
+    held = climbed(facts, lambda p: 0.1 * LOST * 0.1**p.level)
+    assert all(made_for_fronts(p) for p in held), "such networks go on where they get hold of the solution"
+    lost = climbed(facts, lambda p: 10 * LOST if p.cells else LOST * 0.3**p.level)
+    assert not any(made_for_fronts(p) for p in lost[1:]), "where they do not there may be no front"
+    assert {p.depth for p in lost if p.level == RACE and not p.cells} == {1, 2, 3}, "all numbers of layers have raced"
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        PLANE,
+        replace(PLANE, detail=Detail(operator=2 * THIN)),
+        replace(PLANE, detail=Detail(data=2 * FINE), points_given=True),
+    ],
+)
+def test_elsewhere_they_do_not(facts):
+    assert not made_for_fronts(first_plan(facts))
+
+
+def test_few_digits_of_fronts_are_taken_with_loose_steps():
+    fine = replace(PLANE, detail=Detail(data=FINE))
+    assert first_plan(replace(fine, tol=1e-3)).ratio == LOOSE
+    assert first_plan(fine).ratio < LOOSE
 
 
 def test_points_are_not_more_than_can_be_paid_for():
@@ -168,7 +227,9 @@ def test_every_climb_ends():
     """Whatever comes of its rungs, and never with the same rung twice."""
     rng = np.random.default_rng(0)
     for k in range(200):
-        facts = Facts(1 + k % 4, k % 3 == 0, k % 5 == 0, float(10.0 ** -rng.uniform(1, 12)), int(rng.choice(LEVELS)))
+        detail = Detail(rng.uniform(0, 2 * FINE), rng.uniform(0, 2 * THIN)) if k % 4 == 1 else Detail()
+        tol, most = float(10.0 ** -rng.uniform(1, 12)), int(rng.choice(LEVELS))
+        facts = Facts(1 + k % 4, k % 3 == 0, k % 5 == 0, tol, most, detail=detail)
         plans = climbed(facts, lambda _: (float(10.0 ** -rng.uniform(0, 10)), bool(rng.random() < 0.5)))
         assert len(set(plans)) == len(plans)
 

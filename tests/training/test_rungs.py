@@ -16,6 +16,7 @@ from anagram.training.ladder import Facts, next_plan
 from anagram.training.rungs import LEVELS, Outcome, Plan, Rung, rung_from_json, rung_points
 from mutations import damaged_json
 from problems import parabola
+from tolerances import assert_close
 
 OUTCOME = Outcome(
     parameters=65,
@@ -147,3 +148,15 @@ def test_data_keep_the_points_they_were_measured_at():
         data=ag.Condition(lambda u: u, on=box.points(x=np.linspace(0, 1, 7)), equals=lambda x: x),
     )
     assert set(rung_points(Plan(0), problem, 65)) == {"equation"}
+
+
+def test_walls_have_more_points_in_many_dimensions():
+    """Most of a cube of many dimensions lies near its walls."""
+    shares = {}
+    for count in (3, 5):
+        rules = rung_points(Plan(1), in_dimensions(count), 150)
+        inside, walls = (rules[key] for key in ("equation", "walls"))
+        assert isinstance(inside, Kronecker)
+        assert isinstance(walls, Kronecker)
+        shares[count] = walls.count / inside.count
+    assert_close(shares[5], 2 * shares[3], 0.02)

@@ -19,6 +19,7 @@ from anagram.compound.batch import Batch
 from anagram.errors import AnagramError
 from anagram.models import MLP, count_parameters
 from anagram.solution import Solution
+from anagram.statement.detail import Detail, detail_of
 from anagram.statement.domains import Kronecker, PointSet
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import Sizes, in_natural_sizes, natural_sizes
@@ -28,7 +29,7 @@ from anagram.training.budget import Budget
 from anagram.training.configuration import model_to_json
 from anagram.training.defaults import complete
 from anagram.training.goal import FIRST, NEAR, Goal
-from anagram.training.ladder import RACE, Facts, best, next_plan
+from anagram.training.ladder import LOST, RACE, Facts, best, next_plan
 from anagram.training.rungs import Outcome, Plan, Rung, inside_points, rung_from_json, rung_points
 from anagram.training.setting import Setting
 from anagram.training.trainer import Trainer
@@ -111,7 +112,8 @@ class Climb:
         self.scaled = in_natural_sizes(problem, self.sizes) if self.given.method == "auto" else problem
         has_data = any(isinstance(problem.region(key), PointSet) for key in problem.conditions)
         fixed = self.given.points is not None
-        self.facts = Facts(problem.domain.dimension, problem.is_linear, has_data, tol, most_parameters, fixed)
+        detail = Detail() if is_one_rung(self.given) else detail_of(problem, self.sizes)
+        self.facts = Facts(problem.domain.dimension, problem.is_linear, has_data, tol, most_parameters, fixed, detail)
         regions = problem.sought.by_region
         self.points = [
             (region.draw(Kronecker(POINTS), np.random.default_rng(0)).x, unknowns) for region, unknowns in regions
@@ -222,6 +224,8 @@ class Climb:
             return
         record = run.record
         seen = Outcome(0, 0, 0, 0.0, 0.0, record["loss"], record["validation_loss"], None)
+        if plan.cells and seen.residual > LOST:
+            return  # points that move take their time: nothing is known yet
         rungs = [*self.rungs, Rung(plan, seen)]
         likely = next_plan(self.facts, rungs)
         if likely is not None and not self.give_up(rungs, likely):

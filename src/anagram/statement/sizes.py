@@ -8,7 +8,7 @@ does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,7 +45,7 @@ class Sizes:
 
 def natural_sizes(problem: Problem) -> Sizes:
     """Offsets and sizes of the unknowns, and what the rows of the conditions are to be divided by."""
-    trial = _Trial(problem)
+    trial = Trial(problem)
     offset, spread = trial.given_values()
     size = trial.amplitudes(offset, spread)
     rows = trial.row_sizes(offset, size)
@@ -57,7 +57,7 @@ def in_natural_sizes(problem: Problem, sizes: Sizes) -> Problem:
     return problem.restated(row_sizes=sizes.rows)
 
 
-class _Trial:
+class Trial:
     """Conditions at some points of their regions, applied to waves."""
 
     def __init__(self, problem: Problem) -> None:
@@ -73,10 +73,20 @@ class _Trial:
                 problem.sources[key], region, cloud.x, problem.components[key], f"condition '{key}'"
             )
 
-    def rows(self, key: str, offset: Mapping[str, float], size: Mapping[str, float], wave: int) -> np.ndarray:
-        """D of offset + size·wave at the points of a condition: (points, real components)."""
+    def rows(
+        self,
+        key: str,
+        offset: Mapping[str, float],
+        size: Mapping[str, float],
+        wave: int,
+        half_waves: Sequence[float] | None = None,
+    ) -> np.ndarray:
+        """D of offset + size·wave at the points of a condition: (points, real components).
+
+        `half_waves` has the number of half waves along every axis, where it is not that of `WAVES`.
+        """
         problem, cloud = self.problem, self.clouds[key]
-        waves, frame = _Waves(problem, offset, size, wave), Frame(problem.domain.axes)
+        waves, frame = _Waves(problem, offset, size, wave, half_waves), Frame(problem.domain.axes)
         fields: dict[str, Field] = {n: Field(Leaf(waves, n, (0,) * len(frame.axes)), frame) for n in self.names}
         fields |= {name: constant(guess, frame) for name, guess in problem.coefficients.items()}
         normal = None if cloud.normal is None else cloud.normal.T
@@ -90,10 +100,16 @@ class _Trial:
         """D of the offsets alone."""
         return self.rows(key, offset, dict.fromkeys(self.names, 0.0), 0)
 
-    def response(self, key: str, offset: Mapping[str, float], size: Mapping[str, float]) -> np.ndarray:
+    def response(
+        self,
+        key: str,
+        offset: Mapping[str, float],
+        size: Mapping[str, float],
+        half_waves: Sequence[float] | None = None,
+    ) -> np.ndarray:
         """By how much the rows of each component change when waves are added to the offsets, root mean square."""
         rest = self.at_rest(key, offset)
-        changes = [self.rows(key, offset, size, wave) - rest for wave in range(len(WAVES))]
+        changes = [self.rows(key, offset, size, wave, half_waves) - rest for wave in range(len(WAVES))]
         return _rms(np.concatenate(changes))
 
     def given_values(self) -> tuple[dict[str, float], dict[str, float]]:
@@ -210,13 +226,21 @@ class _Waves:
 
     adds_up = False
 
-    def __init__(self, problem: Problem, offset: Mapping[str, float], size: Mapping[str, float], wave: int) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        offset: Mapping[str, float],
+        size: Mapping[str, float],
+        wave: int,
+        half_waves: Sequence[float] | None = None,
+    ) -> None:
         self.offset, self.size = offset, size
         domain = problem.domain
         # As long as the box that an unknown lives in.
         boxes = {u.name: u.box(domain) for u in problem.unknowns}
         halves = [2 * WAVES_AROUND[wave] if axis in domain.periodic_axes else WAVES[wave] for axis in domain.axes]
-        self.places = {name: (box.low, np.pi * np.array(halves) / box.lengths) for name, box in boxes.items()}
+        along = np.array(halves if half_waves is None else half_waves)
+        self.places = {name: (box.low, np.pi * along / box.lengths) for name, box in boxes.items()}
         count = len(problem.unknowns)
         phases = np.random.default_rng(wave).uniform(0, 2 * np.pi, (count, 2, domain.dimension))
         self.phases = {u.name: (phases[k], u.is_complex) for k, u in enumerate(problem.unknowns)}

@@ -3,22 +3,29 @@
 Networks are small at first and trained from scratch on every rung: a step costs about the third power of the number of
 parameters, so that all smaller rungs together cost a fraction of the last one. How many layers are best differs from
 problem to problem by factors of up to a thousand, and is found by a race at the small end. Points become more where the
-residual on fresh points says so. Nothing here looks at a clock: the same problem and seed climb the same rungs.
+residual on fresh points says so. Where the problem itself says that there are fronts or narrow bumps, networks made for
+these come first. Nothing here looks at a clock: the same problem and seed climb the same rungs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from anagram.statement.detail import Detail
 from anagram.training.rungs import LEVELS, Plan, Rung
 
 FEW_DIGITS = 1e-4  # tolerances from here on are tried with the smallest network first
 RACE = 1  # the level at which numbers of layers race
-DEPTHS, DEPTHS_IN_SPACE = (2, 3, 1), (2, 1, 3)  # in two dimensions at most, and in more
+# Numbers of layers in the order in which they race: in two dimensions at most, in three, and in more.
+DEPTHS, DEPTHS_IN_SPACE, DEPTHS_IN_MANY = (2, 3, 1), (2, 1, 3), (1, 2)
 LOOSE, CLOSE, CLOSEST = 0.2, 0.075, 0.02  # ρ*: steps far from the edge are quick and end early
 DENSER = 2.5
 FRONTS = 8.0  # rows for each parameter of a network made for fronts
+FINE, FINEST = 36.0, 60.0  # polynomials that data need: they have narrow bumps; a small network does not hold them
+THIN = 32.0  # half waves from which the highest derivatives of an equation outweigh its other terms: it makes fronts
+PERHAPS = 0.5  # of these numbers: fronts and bumps are not ruled out
+BEHIND = 10.0  # times the residual of the best: a number of layers that is out of the race
 LOST = 3e-3  # residuals above say that a solution is not got hold of
 DENSEST = 40.0  # rows for each parameter at most
 ENOUGH = 3.0  # a level that improves by less than this factor does not pay
@@ -37,6 +44,13 @@ class Facts:
     tol: float
     most_parameters: int
     points_given: bool = False
+    detail: Detail = field(default_factory=Detail)
+
+    @property
+    def fineness(self) -> float:
+        """How much the problem itself says of fronts and bumps; from 1 on they are expected."""
+        thin = 0.0 if self.linear else self.detail.operator / THIN
+        return max(self.detail.data / FINE, thin)
 
     @property
     def goal(self) -> float:
@@ -45,8 +59,13 @@ class Facts:
 
 
 def first_plan(facts: Facts) -> Plan:
-    """A network that is small, and as large as the number of digits asks for."""
-    return _base(facts, 0 if facts.tol >= FEW_DIGITS else RACE)
+    """A network that is small, and as large as the number of digits asks for; or one for fronts that are expected."""
+    if facts.fineness < 1 or facts.points_given:
+        return _base(facts, 0 if facts.tol >= FEW_DIGITS else RACE)
+    # Fronts that an equation makes by itself are not where the data are: a small network finds another solution.
+    held = facts.detail.data < FINEST and (facts.linear or facts.detail.operator < THIN)
+    allowed = sum(size <= facts.most_parameters for size in LEVELS)
+    return _made_for_fronts(facts, max(0, min(RACE if held else RACE + 1, allowed - 1)))
 
 
 def next_plan(facts: Facts, rungs: Sequence[Rung]) -> Plan | None:
@@ -55,23 +74,33 @@ def next_plan(facts: Facts, rungs: Sequence[Rung]) -> Plan | None:
         return first_plan(facts)
     if facts.has_data and _all_alike(rungs):
         return None
+    plan, tried = _next(facts, rungs), {r.plan for r in rungs}
+    while plan in tried:
+        plan = _higher(facts, rungs, plan)
+    return plan
+
+
+def _next(facts: Facts, rungs: Sequence[Rung]) -> Plan | None:
     last = rungs[-1]
+    if all(_is_for_fronts(r.plan) for r in rungs) and last.outcome.residual > LOST:
+        return _base(facts, RACE)  # there may be none
     denser = _denser(facts, last, rungs)
     if denser is not None:
         return denser
     level = last.plan.level
     here = [r for r in rungs if r.plan.level == level]
-    if level == RACE and not _on_course(facts, rungs):
+    racing = [r for r in here if not _is_for_fronts(r.plan)]
+    if level == RACE and racing and not _on_course(facts, rungs):
         for depth in _depths(facts):
-            if all(r.plan.depth != depth for r in here):
-                return replace(best(here).plan, depth=depth)
+            if all(r.plan.depth != depth for r in racing):
+                return replace(best(racing).plan, depth=depth)
         if _is_lost(facts, here):
             return _for_fronts(facts, rungs, level + 1)
     if level > RACE:
-        other = _variant(facts, rungs, here)
+        other = _variant(rungs, here)
         if other is not None:
             return other
-    return _higher(facts, rungs, best(here).plan)
+    return _above(facts, rungs, here)
 
 
 def best(rungs: Sequence[Rung]) -> Rung:
@@ -80,7 +109,7 @@ def best(rungs: Sequence[Rung]) -> Rung:
 
 
 def _base(facts: Facts, level: int) -> Plan:
-    return Plan(level, ratio=_ratio(facts, level), density=_density(facts))
+    return Plan(level, _depths(facts)[0], ratio=_ratio(facts, level), density=_density(facts))
 
 
 def _higher(facts: Facts, rungs: Sequence[Rung], plan: Plan) -> Plan | None:
@@ -94,23 +123,43 @@ def _higher(facts: Facts, rungs: Sequence[Rung], plan: Plan) -> Plan | None:
     # Two levels in a row that do not pay: a floor that no network of this kind gets below.
     if len(tried) > 3 and residuals[-1] * ENOUGH > residuals[-2] and residuals[-2] * ENOUGH > residuals[-3]:
         return None
-    return replace(plan, level=level, ratio=min(plan.ratio, _ratio(facts, level)))
+    # Above the race ρ* is the best one of those that were tried.
+    ratio = plan.ratio if plan.level > RACE else min(plan.ratio, _ratio(facts, level))
+    return replace(plan, level=level, ratio=ratio)
 
 
 def _denser(facts: Facts, last: Rung, rungs: Sequence[Rung]) -> Plan | None:
     """The same network on more points, where it fits those it has and not the equation between them.
 
-    Where that does not help, the points are laid into cells that move to where the residual is.
+    Where not even these are fitted to the tolerance a larger network will be needed anyway: it has more points at once.
     """
-    if facts.points_given or not last.outcome.overfitted or last.outcome.residual <= facts.goal:
-        return None
+    outcome = last.outcome
+    fits = outcome.own_residual <= ENOUGH * facts.goal
     same = [r for r in rungs if (r.plan.level, r.plan.depth) == (last.plan.level, last.plan.depth)]
-    if len(same) > 2 or last.plan.cells:
+    if not outcome.overfitted or outcome.residual <= facts.goal or not fits or len(same) > 2:
         return None
-    if len(same) == 2 and facts.dimension <= 2:
-        return replace(last.plan, cells=True)
-    denser = last.plan.density * DENSER
-    return replace(last.plan, density=denser) if denser <= DENSEST else None
+    return _with_more_points(facts, last.plan)
+
+
+def _with_more_points(facts: Facts, plan: Plan) -> Plan | None:
+    """A plan with more points; where there are many already, with cells that move to where the residual is."""
+    if facts.points_given or plan.cells:
+        return None
+    if plan.density > _density(facts) and facts.dimension <= 2:
+        return replace(plan, cells=True)
+    denser = plan.density * DENSER
+    return replace(plan, density=denser) if denser <= DENSEST else None
+
+
+def _above(facts: Facts, rungs: Sequence[Rung], here: Sequence[Rung]) -> Plan | None:
+    """The best plan of a level, on the next one; with more points if it had too few, and more were not tried."""
+    now = best(here)
+    higher = _higher(facts, rungs, now.plan)
+    if higher is None or not now.outcome.overfitted or now.outcome.residual <= facts.goal:
+        return higher
+    if any(r.plan.depth == now.plan.depth and r.plan.density > now.plan.density for r in here):
+        return higher
+    return _with_more_points(facts, higher) or higher
 
 
 def _on_course(facts: Facts, rungs: Sequence[Rung]) -> bool:
@@ -132,43 +181,73 @@ def _is_lost(facts: Facts, here: Sequence[Rung]) -> bool:
 
     The residual of a nonlinear equation may be small all the same: it is that of another solution.
     """
-    lost = best(here).outcome.residual > LOST
-    return lost and facts.dimension <= 2 and (not facts.linear or any(r.outcome.overfitted for r in here))
+    # A network that fits its points may need more of them, and nothing else.
+    lost = best(here).outcome.own_residual > LOST and facts.dimension <= 2
+    if not facts.linear:
+        return lost
+    return lost and any(r.outcome.overfitted for r in here) and not _are_smooth(facts)
+
+
+def _are_smooth(facts: Facts) -> bool:
+    """Whether the solutions of a linear equation have neither layers nor bumps, by its data and terms."""
+    looked_at = facts.dimension == 2
+    return looked_at and facts.detail.data < PERHAPS * FINE and facts.detail.operator < PERHAPS * THIN
+
+
+def _is_for_fronts(plan: Plan) -> bool:
+    return plan.cells and plan.scale > 1
+
+
+def _made_for_fronts(facts: Facts, level: int) -> Plan:
+    """A network with steep inputs, and points in cells that move to where the residual is."""
+    ratio = LOOSE if facts.tol >= FEW_DIGITS else CLOSE
+    return Plan(level, depth=3, scale=2.0, cells=True, ratio=ratio, density=FRONTS)
 
 
 def _for_fronts(facts: Facts, rungs: Sequence[Rung], level: int) -> Plan | None:
-    """A network with steep inputs, and points in cells that move to where the residual is."""
+    """A network made for fronts of this level, on as many points as were needed so far."""
     higher = _higher(facts, rungs, replace(best(rungs).plan, level=level - 1))
     if higher is None:
         return None
-    density = max(FRONTS, higher.density)
-    return replace(higher, depth=3, scale=2.0, cells=True, ratio=CLOSE, density=density)
+    return replace(_made_for_fronts(facts, level), density=max(FRONTS, higher.density))
 
 
-def _variant(facts: Facts, rungs: Sequence[Rung], here: Sequence[Rung]) -> Plan | None:
-    """Another form of a level that did not pay: other layers, steps closer to the edge, or steeper inputs."""
-    level = here[0].plan.level
-    below = best([r for r in rungs if r.plan.level == level - 1])
+def _variant(rungs: Sequence[Rung], here: Sequence[Rung]) -> Plan | None:
+    """Another form of a level that did not pay: other layers, steps closer to the edge, or steeper inputs.
+
+    Numbers of layers that did not race may be better; those that lost by far are left out.
+    """
+    lower = [r for r in rungs if r.plan.level < here[0].plan.level]
     now = best(here)
-    if now.outcome.residual * ENOUGH < below.outcome.residual or len(here) > 3:
+    if not lower or now.outcome.residual * ENOUGH < best(lower).outcome.residual or len(here) > 3:
         return None
+    raced = {r.plan.depth for r in lower}
+    level_with = BEHIND * best(lower).outcome.residual
+    behind = {d for d in raced if best([r for r in lower if r.plan.depth == d]).outcome.residual > level_with}
     tried = {(r.plan.depth, r.plan.ratio, r.plan.scale) for r in here}
     base = now.plan
+    depths = [d for d in DEPTHS if d != base.depth]
+    # Steps that were quick below and slow here, with little gain, are taken quickly here too.
+    looser = best(lower).plan.ratio if now.outcome.residual <= LOST else base.ratio
     others = [
+        replace(base, ratio=max(looser, base.ratio)),
+        *(replace(base, depth=depth) for depth in depths if depth not in raced),
         replace(base, ratio=CLOSEST),
-        *(replace(base, depth=depth) for depth in _depths(facts) if depth != base.depth),
+        *(replace(base, depth=depth) for depth in depths if depth in raced - behind),
         replace(base, scale=2.0),
     ]
     return next((p for p in others if (p.depth, p.ratio, p.scale) not in tried), None)
 
 
 def _depths(facts: Facts) -> tuple[int, ...]:
+    if facts.dimension > 3:
+        return DEPTHS_IN_MANY
     return DEPTHS if facts.dimension <= 2 else DEPTHS_IN_SPACE
 
 
 def _ratio(facts: Facts, level: int) -> float:
     """ρ*: the larger, the sooner the first digits come, and the fewer there are in the end."""
-    return LOOSE if facts.tol >= 1e-7 and level <= RACE else CLOSE
+    return LOOSE if facts.tol >= FEW_DIGITS or (facts.tol >= 1e-7 and level <= RACE) else CLOSE
 
 
 def _density(facts: Facts) -> float:

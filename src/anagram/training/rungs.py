@@ -84,7 +84,12 @@ class Outcome:
     @property
     def residual(self) -> float:
         """Root mean square of the residuals on fresh points, in natural sizes; infinite where it is not finite."""
-        return float(np.sqrt(2 * self.validation_loss)) if np.isfinite(self.validation_loss) else np.inf
+        return _residual(self.validation_loss)
+
+    @property
+    def own_residual(self) -> float:
+        """The same on its own points."""
+        return _residual(self.loss)
 
     @property
     def overfitted(self) -> bool:
@@ -93,6 +98,10 @@ class Outcome:
 
 
 OVERFITTED = 10.0  # times as large on fresh points
+
+
+def _residual(loss: float) -> float:
+    return float(np.sqrt(2 * float(loss))) if np.isfinite(float(loss)) else np.inf
 
 
 @dataclass(frozen=True)
@@ -123,7 +132,9 @@ def rung_points(plan: Plan, problem: Problem, parameters: int) -> dict[str, Poin
         elif dimension <= 2:
             rules[key] = GaussLegendre(nodes)
         else:
-            rules[key] = Kronecker(inside if key in inner else max(16, inside // 4))
+            # Most of a box of many dimensions lies near its walls: with few points there, they are all that is fitted.
+            walls = inside // (4 if dimension <= 3 else 2)
+            rules[key] = Kronecker(inside if key in inner else max(16, walls))
     return rules
 
 
