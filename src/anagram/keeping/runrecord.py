@@ -13,6 +13,7 @@ from anagram.errors import FileError
 from anagram.keeping.atomic import json_text, write_atomically
 from anagram.keeping.untrusted import read_json, read_text
 from anagram.models import ParametricModel
+from anagram.statement.domains.written import domain_to_json
 from anagram.statement.problem import Problem
 from anagram.training.configuration import model_to_json
 from anagram.version import __version__
@@ -69,7 +70,7 @@ def description(model: ParametricModel, problem: Problem | None) -> dict[str, An
     sought = model.sought
     return {
         "unknowns": {
-            "axes": {axis: list(interval) for axis, interval in sought.domain.intervals.items()},
+            **domain_to_json(sought.domain),
             "fields": {u.name: "complex" if u.is_complex else "real" for u in sought.unknowns},
             "coefficients": dict(sought.coefficients),
         },

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from anagram.keeping.runrecord import (
 )
 from anagram.keeping.untrusted import arrays_of, read_arrays, read_json, read_text
 from anagram.models import ParametricModel, count_parameters
-from anagram.statement.domains import Box
+from anagram.statement.domains.written import domain_from_json, look_the_same
 from anagram.statement.problem import Problem
 from anagram.statement.unknowns import Unknown, Unknowns
 from anagram.training.configuration import model_from_json
@@ -102,18 +103,18 @@ def read_solution(
         _check_size(spec, sought, theta)
         summary = checked_summary(record["summary"])
         _check_steps(summary, steps)
-        parametric = ParametricModel(sought, spec, 0)
         given, problem = problem, problem or find(record.get("origin") or {})
+        recorded = sought.domain
+        if problem is not None and problem.domain.intervals == recorded.intervals:
+            sought = replace(sought, domain=problem.domain)  # it knows more of a shape than its outline
+        parametric = ParametricModel(sought, spec, 0)
     except AnagramError as error:
         raise FileError(f"'{path / RECORD}' does not describe a solution: {error}") from error
     except (KeyError, TypeError, ValueError, AttributeError, MemoryError, OverflowError) as error:
         raise FileError(f"'{path / RECORD}' does not describe a solution ({type(error).__name__}: {error})") from error
-    if problem is not None and (problem.domain.intervals, problem.unknowns) != (
-        sought.domain.intervals,
-        sought.unknowns,
-    ):
+    if problem is not None and not (problem.unknowns == sought.unknowns and look_the_same(problem.domain, recorded)):
         other = "the problem given to load" if given is not None else f"the problem '{problem.name}' that it names"
-        raise FileError(f"'{path}' holds a solution on {sought.domain!r}; {other} is another one")
+        raise FileError(f"'{path}' holds a solution on {recorded!r}; {other} is another one")
     if theta.shape != parametric.theta.shape or theta.dtype != np.float64:
         raise FileError(
             f"'{path / ARRAYS}' does not fit the model of '{RECORD}', which has {parametric.parameters} parameters"
@@ -159,7 +160,7 @@ def _sought_from(data: dict[str, Any]) -> Unknowns:
         raise SettingError("its axes, unknowns and coefficients do not have names of their own")
     if not data["fields"]:
         raise SettingError("it has no unknowns")
-    domain = Box(**{axis: (float(low), float(high)) for axis, (low, high) in data["axes"].items()})
+    domain = domain_from_json(data)
     unknowns = tuple(Unknown(name, kind == "complex") for name, kind in data["fields"].items())
     return Unknowns(domain, unknowns, {name: float(value) for name, value in data["coefficients"].items()})
 
