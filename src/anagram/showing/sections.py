@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
+from anagram.showing.contours import contours
 from anagram.statement.domains import Domain
 from anagram.statement.domains.outline import closed_loops
 
 INSTANTS = 3  # of an evolution on a shape that are shown
 PLACES = 9  # along an axis that are tried for one whose plane meets a shape well
 MEETS = 0.5  # of the largest section: a plane with as much of the shape is good enough
-ROUNDS = 24  # of halving, to find where an edge is crossed
 CURVE = 400  # points of an outline
 
 
@@ -120,71 +120,3 @@ def _good_place(domain: Domain, axes: tuple[str, str], held: Mapping[str, float]
     places = places[np.argsort(np.abs(places - (low + high) / 2), kind="stable")]
     areas = np.array([Section(domain, axes, {**held, axis: place}, 41).inside.mean() for place in places])
     return float(places[np.argmax(areas >= MEETS * areas.max())])
-
-
-def contours(
-    contains: Callable[[np.ndarray], np.ndarray], horizontal: np.ndarray, vertical: np.ndarray
-) -> list[np.ndarray]:
-    """The edges of a set as closed polylines, by marching squares; where they cross the grid is found by halving."""
-    # A rim of points outside closes the loops.
-    lines = [
-        np.concatenate([c[:1] - (c[1] - c[0]) / 8, c, c[-1:] + (c[-1] - c[-2]) / 8]) for c in (horizontal, vertical)
-    ]
-    across, up = np.meshgrid(*lines)
-    nodes = np.stack([across.ravel(), up.ravel()], axis=1)
-    inside = contains(nodes).reshape(across.shape)
-    index = np.arange(inside.size).reshape(inside.shape)
-    pairs = np.concatenate(
-        [
-            np.stack([index[:, :-1].ravel(), index[:, 1:].ravel()], axis=1),
-            np.stack([index[:-1].ravel(), index[1:].ravel()], axis=1),
-        ]
-    )
-    flat = inside.ravel()
-    pairs = pairs[flat[pairs[:, 0]] != flat[pairs[:, 1]]]
-    within, beyond = (np.where(flat[pairs[:, 0]] == want, *pairs.T) for want in (True, False))
-    low, high = nodes[within], nodes[beyond]
-    for _ in range(ROUNDS):
-        middle = (low + high) / 2
-        here = contains(middle)[:, None]
-        low, high = np.where(here, middle, low), np.where(here, high, middle)
-    crossing = {tuple(sorted(pair)): place for pair, place in zip(pairs.tolist(), low, strict=True)}
-    return _joined(_segments(inside, index), crossing)
-
-
-Pair = tuple[int, int]
-
-
-def _segments(inside: np.ndarray, index: np.ndarray) -> dict[Pair, list[Pair]]:
-    """By crossed edge of the grid, the crossed edges that the contour goes to: two for each."""
-    found: dict[Pair, list[Pair]] = {}
-    corners = np.stack([inside[:-1, :-1], inside[:-1, 1:], inside[1:, 1:], inside[1:, :-1]], axis=-1)
-    mixed = corners.any(axis=-1) & ~corners.all(axis=-1)
-    for j, i in np.argwhere(mixed):
-        around = [int(index[at]) for at in ((j, i), (j, i + 1), (j + 1, i + 1), (j + 1, i))]
-        here = corners[j, i]
-        crossed = [
-            (min(around[k], around[(k + 1) % 4]), max(around[k], around[(k + 1) % 4]))
-            for k in range(4)
-            if here[k] != here[(k + 1) % 4]
-        ]
-        # Where two corners inside stand across from each other, each of them is cut off by itself.
-        if len(crossed) == 4 and here[0]:
-            crossed = [crossed[3], crossed[0], crossed[1], crossed[2]]
-        for one, other in zip(crossed[::2], crossed[1::2], strict=True):
-            found.setdefault(one, []).append(other)
-            found.setdefault(other, []).append(one)
-    return found
-
-
-def _joined(segments: dict[Pair, list[Pair]], places: Mapping[Pair, np.ndarray]) -> list[np.ndarray]:
-    """Segments as closed polylines."""
-    loops, left = [], dict.fromkeys(segments)
-    while left:
-        here, loop = next(iter(left)), []
-        while here is not None:
-            loop.append(places[here])
-            del left[here]
-            here = next((other for other in segments[here] if other in left), None)
-        loops.append(np.array([*loop, loop[0]]))
-    return closed_loops([("", loop) for loop in loops if len(loop) > 3])

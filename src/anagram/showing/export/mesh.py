@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from anagram.showing.contours import triangles
 from anagram.showing.export.grid import TensorGrid
 from anagram.statement.domains import Domain
+from anagram.statement.domains.outline import Outlined, inside_loops
 from anagram.statement.domains.shape import Product, Shape
 from anagram.statement.domains.triangulation import Triangulation, triangulate
 
@@ -49,13 +51,22 @@ def shape_grid(domain: Domain, grid: Any, points: TensorGrid, time: str | None) 
     It is meant where coordinates are given one by one, where an axis of the shape is held, or where more varies than
     the shape and time.
     """
-    shape = domain.shape if isinstance(domain, Product) else domain
-    if not isinstance(shape, Shape) or not set(shape.axes) <= set(points.coordinates):
+    space = domain.space
+    if not space or not set(space) <= set(points.coordinates):
         return None
-    given = [grid[axis] for axis in shape.axes] if isinstance(grid, Mapping) else [grid]
-    others = {a: c for a, c in points.coordinates.items() if a not in shape.axes}
+    given = [grid[axis] for axis in space] if isinstance(grid, Mapping) else [grid]
+    others = {a: c for a, c in points.coordinates.items() if a not in space}
     if not all(isinstance(count, int | np.integer) for count in given) or set(others) - {time}:
         return None
-    spacing = min(points.coordinates[axis][1] - points.coordinates[axis][0] for axis in shape.axes)
-    cells = triangulate([patch.chart for patch in shape.patches], float(spacing))
-    return ShapeGrid(domain, cells, others, points.fixed)
+    cells = _cells(domain, [points.coordinates[axis] for axis in space])
+    return None if cells is None else ShapeGrid(domain, cells, others, points.fixed)
+
+
+def _cells(domain: Domain, lines: list[np.ndarray]) -> Triangulation | None:
+    """From the charts of a shape, or from its outline if that is all that is known."""
+    shape = domain.shape if isinstance(domain, Product) else domain
+    if isinstance(shape, Shape):
+        return triangulate([patch.chart for patch in shape.patches], float(min(c[1] - c[0] for c in lines)))
+    if isinstance(domain, Outlined) and domain.loops:
+        return triangles(lambda places: inside_loops(domain.loops, places), *lines)
+    return None
