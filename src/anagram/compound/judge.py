@@ -38,10 +38,15 @@ class Judge:
         problem = compound.problem
         rules = {key: Kronecker(min(MAX_VALIDATION, max(256, 2 * len(part.x)))) for key, part in batch.items()}
         self.fresh = sample(problem, rules, seed=seed + _VALIDATION)
-        self.points, self.exact = _known(problem, seed)
+        self.points, self.weight, self.exact = _known(problem, seed)
 
-    def measure(self, numbers: Numbers, theta: Array, fresh: Batch, points: Array, exact: dict[str, Array]) -> Measured:
-        """Traceable; the data, and the numbers in operators, are arguments so that they are not compiled in."""
+    def measure(
+        self, numbers: Numbers, theta: Array, fresh: Batch, points: Array, weight: Array, exact: dict[str, Array]
+    ) -> Measured:
+        """Traceable; the data, and the numbers in operators, are arguments so that they are not compiled in.
+
+        Means are integrals over the domain: on a shape of many pieces each point stands for its share.
+        """
         compound = self.compound.with_numbers(numbers)
         squares = compound.squares(theta, fresh)
         parts = {key: square / 2 for key, square in squares.items()}
@@ -50,20 +55,24 @@ class Judge:
             return Measured(parts, loss, jnp.asarray(jnp.nan), jnp.asarray(jnp.nan))
         fields = compound.model.quantities(theta, compound.problem.domain.frame)
         found = jax.vmap(lambda x: evaluate([fields[name].node for name in exact], x))(points)
-        error = sum(jnp.mean(jnp.abs(u - v) ** 2) for u, v in zip(found, exact.values(), strict=True))
-        size = sum(jnp.mean(jnp.abs(values) ** 2) for values in exact.values())
+        error = sum(weight @ jnp.abs(u - v) ** 2 for u, v in zip(found, exact.values(), strict=True))
+        size = sum(weight @ jnp.abs(values) ** 2 for values in exact.values())
         error, size = jnp.sqrt(jnp.asarray(error)), jnp.sqrt(jnp.asarray(size))
         return Measured(parts, loss, error, jnp.where(size > 0, error / jnp.where(size > 0, size, 1.0), jnp.nan))
 
     @property
-    def data(self) -> tuple[Batch, Array, dict[str, Array]]:
+    def data(self) -> tuple[Batch, Array, Array, dict[str, Array]]:
         """The arguments of `measure` after θ."""
-        return self.fresh, self.points, self.exact
+        return self.fresh, self.points, self.weight, self.exact
 
 
-def _known(problem: Problem, seed: int) -> tuple[Array, dict[str, Array]]:
+def _known(problem: Problem, seed: int) -> tuple[Array, Array, dict[str, Array]]:
     if not problem.knows_solution:
-        return jnp.zeros((0, problem.domain.dimension)), {}
-    x = problem.domain.draw(Kronecker(ERROR_POINTS), np.random.default_rng([seed, _ERROR])).x
-    exact = problem.exact(x) or {}
-    return jnp.asarray(x), {name: jnp.asarray(values) for name, values in exact.items()}
+        return jnp.zeros((0, problem.domain.dimension)), jnp.zeros(0), {}
+    cloud = problem.domain.draw(Kronecker(ERROR_POINTS), np.random.default_rng([seed, _ERROR]))
+    exact = problem.exact(cloud.x) or {}
+    return (
+        jnp.asarray(cloud.x),
+        jnp.asarray(cloud.weight),
+        {name: jnp.asarray(values) for name, values in exact.items()},
+    )
