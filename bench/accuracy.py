@@ -153,7 +153,7 @@ def figure(records: list[dict], path: Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from anagram.showing.report.figures import BLUE, GREEN, ORANGE, STYLE
+    from anagram.showing.report.style import BLUE, GREEN, ORANGE, STYLE
 
     records = [r for r in records if "cores" in r["machine"]]
     names = sorted({r["problem"] for r in records}, key=lambda n: ([not n.startswith(p) for p in PROBLEMS], n))

@@ -316,7 +316,7 @@ def figure(records: list[dict[str, Any]], smooth: Mapping[str, bool], path: Path
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    from anagram.showing.report.figures import BLUE, ORANGE, STYLE
+    from anagram.showing.report.style import BLUE, ORANGE, STYLE
 
     groups = by_tolerance([r for r in records if not broke_down(r)])
     if not groups:

@@ -130,7 +130,7 @@ def figure(records: list[dict], path: Path) -> None:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    from anagram.showing.report.figures import STYLE
+    from anagram.showing.report.style import STYLE
 
     colours = {"laplace-2d": "#20639b", "heat": "#e07a1f", "laplace-5d": "#3a8f5c", "allen-cahn": "#b5446e"}
     with rc_context(STYLE):

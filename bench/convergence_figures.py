@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 import anagram as ag
 from anagram import spectrum
 from anagram.compound import gram_of
-from anagram.showing.report.figures import BLUE, GREEN, GREY, ORANGE, STYLE
+from anagram.showing.report.style import BLUE, GREEN, GREY, ORANGE, STYLE
 from anagram.training import budget
 from anagram.training.adaptive import AdaptivePoints
 from anagram.training.trainer import Trainer

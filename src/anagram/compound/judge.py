@@ -38,12 +38,21 @@ class Judge:
         problem = compound.problem
         rules = {key: Kronecker(min(MAX_VALIDATION, max(256, 2 * len(part.x)))) for key, part in batch.items()}
         self.fresh = sample(problem, rules, seed=seed + _VALIDATION)
-        self.points, self.exact = _known(problem, seed)
+        self.points, self.weight, self.exact = _known(problem, seed)
 
     def measure(
-        self, numbers: Numbers, theta: Array, fresh: Batch, points: list[Array], exact: list[dict[str, Array]]
+        self,
+        numbers: Numbers,
+        theta: Array,
+        fresh: Batch,
+        points: list[Array],
+        weights: list[Array],
+        exact: list[dict[str, Array]],
     ) -> Measured:
-        """Traceable; the data, and the numbers in operators, are arguments so that they are not compiled in."""
+        """Traceable; the data, and the numbers in operators, are arguments so that they are not compiled in.
+
+        Means are integrals: on a shape of many pieces each point stands for its share.
+        """
         compound = self.compound.with_numbers(numbers)
         squares = compound.squares(theta, fresh)
         parts = {key: square / 2 for key, square in squares.items()}
@@ -52,27 +61,28 @@ class Judge:
             return Measured(parts, loss, jnp.asarray(jnp.nan), jnp.asarray(jnp.nan))
         fields = compound.model.quantities(theta, compound.problem.domain.frame)
         error, size = jnp.zeros(()), jnp.zeros(())
-        for x, known in zip(points, exact, strict=True):
+        for x, weight, known in zip(points, weights, exact, strict=True):
             found = jax.vmap(lambda x, known=known: evaluate([fields[name].node for name in known], x))(x)
-            error += sum(jnp.mean(jnp.abs(u - v) ** 2) for u, v in zip(found, known.values(), strict=True))
-            size += sum(jnp.mean(jnp.abs(values) ** 2) for values in known.values())
+            error += sum(weight @ jnp.abs(u - v) ** 2 for u, v in zip(found, known.values(), strict=True))
+            size += sum(weight @ jnp.abs(values) ** 2 for values in known.values())
         error, size = jnp.sqrt(error), jnp.sqrt(size)
         return Measured(parts, loss, error, jnp.where(size > 0, error / jnp.where(size > 0, size, 1.0), jnp.nan))
 
     @property
-    def data(self) -> tuple[Batch, list[Array], list[dict[str, Array]]]:
+    def data(self) -> tuple[Batch, list[Array], list[Array], list[dict[str, Array]]]:
         """The arguments of `measure` after θ."""
-        return self.fresh, self.points, self.exact
+        return self.fresh, self.points, self.weight, self.exact
 
 
-def _known(problem: Problem, seed: int) -> tuple[list[Array], list[dict[str, Array]]]:
-    """Points of every set on which unknowns live, and the known solutions of these there."""
-    points, exact = [], []
+def _known(problem: Problem, seed: int) -> tuple[list[Array], list[Array], list[dict[str, Array]]]:
+    """Points of every set on which unknowns live, their weights, and the known solutions of these there."""
+    points, weights, exact = [], [], []
     for region, unknowns in problem.sought.by_region if problem.knows_solution else ():
-        x = region.draw(Kronecker(ERROR_POINTS), np.random.default_rng([seed, _ERROR])).x
-        known = problem.exact(x) or {}
+        cloud = region.draw(Kronecker(ERROR_POINTS), np.random.default_rng([seed, _ERROR]))
+        known = problem.exact(cloud.x) or {}
         own = {u.name: jnp.asarray(known[u.name]) for u in unknowns if u.name in known}
         if own:
-            points.append(jnp.asarray(x))
+            points.append(jnp.asarray(cloud.x))
+            weights.append(jnp.asarray(cloud.weight))
             exact.append(own)
-    return points, exact
+    return points, weights, exact

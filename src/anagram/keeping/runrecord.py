@@ -13,6 +13,7 @@ from anagram.errors import FileError
 from anagram.keeping.atomic import json_text, write_atomically
 from anagram.models import ParametricModel
 from anagram.statement.domains import Box
+from anagram.statement.domains.written import domain_to_json
 from anagram.statement.problem import Problem
 from anagram.training.configuration import model_to_json
 from anagram.untrusted import read_json, read_text
@@ -70,8 +71,9 @@ def description(model: ParametricModel, problem: Problem | None) -> dict[str, An
     sought = model.sought
     return {
         "unknowns": {
-            "axes": {axis: list(interval) for axis, interval in sought.domain.intervals.items()},
-            "periodic": list(sought.domain.periodic_axes),
+            **domain_to_json(sought.domain),
+            # Unknowns with conditions that hold exactly: only their problem knows how.
+            "exact": list(sought.ansatz),
             "fields": {u.name: "complex" if u.is_complex else "real" for u in sought.unknowns},
             "coefficients": dict(sought.coefficients),
             # Boxes on which unknowns live that do not live everywhere.

@@ -25,7 +25,8 @@ from anagram.keeping.runrecord import (
     write_record,
 )
 from anagram.models import ParametricModel, count_parameters
-from anagram.statement.domains import Box, periodic
+from anagram.statement.domains import Box
+from anagram.statement.domains.written import domain_from_json, look_the_same
 from anagram.statement.problem import Problem
 from anagram.statement.unknowns import Unknown, Unknowns
 from anagram.training.configuration import model_from_json
@@ -103,17 +104,23 @@ def read_solution(
         _check_size(spec, sought, theta)
         summary = checked_summary(record["summary"])
         _check_steps(summary, steps)
-        parametric = ParametricModel(sought, spec, 0)
         given, problem = problem, problem or find(record.get("origin") or {})
+        recorded = sought
+        if problem is None and record["unknowns"].get("exact"):
+            raise SettingError("conditions are built into its model: give the problem, load(..., problem=...)")
+        if problem is not None and _recorded(problem.sought) == _recorded(recorded):
+            # It knows more of a shape than its outline, regions that are no boxes, and what holds exactly.
+            sought = replace(sought, domain=problem.domain, unknowns=problem.unknowns, ansatz=problem.ansatz)
+        parametric = ParametricModel(sought, spec, 0)
     except AnagramError as error:
         raise FileError(f"'{path / RECORD}' does not describe a solution: {error}") from error
     except (KeyError, TypeError, ValueError, AttributeError, MemoryError, OverflowError) as error:
         raise FileError(f"'{path / RECORD}' does not describe a solution ({type(error).__name__}: {error})") from error
-    if problem is not None and _recorded(problem.sought) != _recorded(sought):
+    if problem is not None and not (
+        _recorded(problem.sought) == _recorded(recorded) and look_the_same(problem.domain, recorded.domain)
+    ):
         other = "the problem given to load" if given is not None else f"the problem '{problem.name}' that it names"
-        raise FileError(f"'{path}' holds a solution on {sought.domain!r}; {other} is another one")
-    if problem is not None:  # which knows regions that are no boxes
-        parametric.sought = replace(sought, unknowns=problem.unknowns)
+        raise FileError(f"'{path}' holds a solution on {recorded.domain!r}; {other} is another one")
     if theta.shape != parametric.theta.shape or theta.dtype != np.float64:
         raise FileError(
             f"'{path / ARRAYS}' does not fit the model of '{RECORD}', which has {parametric.parameters} parameters"
@@ -166,11 +173,7 @@ def _sought_from(data: dict[str, Any]) -> Unknowns:
         raise SettingError("its axes, unknowns and coefficients do not have names of their own")
     if not data["fields"]:
         raise SettingError("it has no unknowns")
-    closed = list(data.get("periodic", ()))  # files of older versions know no periodic axes
-    if not set(closed) <= set(data["axes"]):
-        raise SettingError("it calls axes periodic that it does not have")
-    ends = {axis: (float(low), float(high)) for axis, (low, high) in data["axes"].items()}
-    domain = Box(**{axis: periodic(*pair) if axis in closed else pair for axis, pair in ends.items()})
+    domain = domain_from_json(data)
     boxes: dict[str, Box] = {}  # unknowns that live on one box share it
     for ends in data.get("regions", {}).values():
         box = Box(**{axis: (float(low), float(high)) for axis, (low, high) in ends.items()})

@@ -13,7 +13,7 @@ import numpy as np
 
 from anagram.errors import ProblemError
 from anagram.statement.condition import source_rows
-from anagram.statement.domains import GaussLegendre, PointSet, Region
+from anagram.statement.domains import Box, Domain, Face, GaussLegendre, PointSet, Region
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import Sizes, Trial, unknowns_in
 
@@ -54,7 +54,7 @@ def detail_of_data(problem: Problem, sizes: Sizes) -> float:
     found = 0.0
     for key in problem.conditions:
         whole = problem.region(key)
-        for region in () if isinstance(whole, PointSet) or _is_constant(problem.sources[key]) else whole.parts:
+        for region in () if _is_constant(problem.sources[key]) else _boxes(whole):
             if region.dimension:
                 found = max(found, _polynomials(problem, key, region, np.asarray(sizes.rows[key])))
     return found
@@ -106,6 +106,13 @@ def _orders(problem: Problem, key: str, name: str) -> np.ndarray:
         indices = [u.index for u in unknowns_in(node) if u.name == name] or [(0,) * problem.domain.dimension]
         rows += [np.max(np.asarray(indices), axis=0)] * (1 + is_complex)
     return np.asarray(rows)
+
+
+def _boxes(region: Region) -> list[Region]:
+    """Boxes and faces on which the sources of a condition can be looked at: of a shape, the box around it."""
+    if isinstance(region, Domain):
+        return [Box(**{axis: (low, high) for axis, (low, high) in region.intervals.items()})]
+    return [part for part in region.parts if isinstance(part, Face) and not part.box.periodic_axes]
 
 
 def _is_constant(source: object) -> bool:

@@ -358,6 +358,10 @@ def _check_names(
     axes: tuple[str, ...],
 ) -> None:
     """Every unknown and coefficient is used by some condition, and none is called like an axis."""
+    if "outside" in axes:
+        raise ProblemError(
+            "the axis 'outside' needs another name: outside= says what a solution gives outside of its domain"
+        )
     used = [parameter_names(condition.operator) for condition in conditions.values()]
     for kind, names in (("unknown field", unknowns), ("coefficient", coefficients)):
         for name in names:

@@ -16,8 +16,9 @@ from anagram.compound.reuse import quick_jit, reuse, traced_text
 from anagram.errors import ProblemError
 from anagram.models import ParametricModel
 from anagram.statement.arguments import broadcast_columns, call_by_name
-from anagram.statement.condition import source_rows
+from anagram.statement.condition import describe_point, source_rows
 from anagram.statement.domains import Domain
+from anagram.statement.domains.domain import OUTSIDE
 from anagram.statement.evaluation import evaluate
 from anagram.statement.fields import Field
 from anagram.statement.problem import Problem
@@ -101,14 +102,19 @@ class Reached:
 
     # -- values ---------------------------------------------------------------------------------------
     def __call__(self, *coordinates: Any, **named: Any) -> Any:
-        """The unknown at points; a dictionary by name if there are several. It is NaN where it does not live."""
+        """The unknown at points; a dictionary by name if there are several.
+
+        It is NaN where it does not live. Outside of the domain nothing was learned, and points there are an error, unless
+        ``outside="nan"`` or ``outside="extrapolate"`` is given: no value, or that of the network all the same.
+        """
         return self._named(self._unknowns, coordinates, named)
 
     def _named(self, compiled: Callable[..., Any], coordinates: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Values of all unknowns at points; those of a single one alone."""
-        x, shape = self._points(coordinates, named)
+        x, shape, hidden = self._points(coordinates, named)
         names = [u.name for u in self.model.sought.unknowns]
-        values = [self.model.sought.only_own(n, x, v) for n, v in zip(names, self._chunks(compiled, x), strict=True)]
+        found = [self.model.sought.only_own(n, x, v) for n, v in zip(names, self._chunks(compiled, x), strict=True)]
+        values = [_without(v, hidden) for v in found]
         shaped = {n: v.reshape(shape) for n, v in zip(names, values, strict=True)}
         return shaped[names[0]] if len(names) == 1 else shaped
 
@@ -119,22 +125,23 @@ class Reached:
             raise ProblemError(f"there is no unknown '{unknown}'; there are {', '.join(names)}")
 
         def values(*coordinates: Any, **named: Any) -> np.ndarray:
-            x, shape = self._points(coordinates, named)
+            x, shape, hidden = self._points(coordinates, named)
             found = self._chunks(self._compiled(lambda fields: fields[unknown]), x)[0]
-            return self.model.sought.only_own(unknown, x, found).reshape(shape)
+            return _without(self.model.sought.only_own(unknown, x, found), hidden).reshape(shape)
 
         return values
 
     def evaluate(self, operator: Callable[..., Any], *coordinates: Any, **named: Any) -> Any:
         """An operator applied to the solution, at points: ``solution.evaluate(lambda u: u.d("x"), t=0.5, x=0.1)``.
 
-        An operator that returns several fields gives a tuple of arrays.
+        An operator that returns several fields gives a tuple of arrays. Points outside of the domain are treated as
+        those that the solution itself is called with.
         """
         if not callable(operator):
             raise ProblemError(f"an operator is a function of fields, as in lambda u: u.d('x'), not {operator!r}")
-        x, shape = self._points(coordinates, named)
+        x, shape, hidden = self._points(coordinates, named)
         values = self._chunks(self._compiled(lambda fields: call_by_name(operator, fields, "the operator")), x)
-        arrays = [v.reshape(shape) for v in values]
+        arrays = [_without(v, hidden).reshape(shape) for v in values]
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
     def residual(self, condition: str, x: np.ndarray) -> np.ndarray:
@@ -191,7 +198,28 @@ class Reached:
             found.append([np.asarray(values)[:size] for values in compiled(theta, *filled)])
         return [np.concatenate([values[k] for values in found]) for k in range(len(found[0]))]
 
-    def _points(self, coordinates: tuple[Any, ...], named: dict[str, Any]) -> tuple[np.ndarray, tuple[int, ...]]:
+    def _points(
+        self, coordinates: tuple[Any, ...], named: dict[str, Any]
+    ) -> tuple[np.ndarray, tuple[int, ...], np.ndarray | None]:
+        """Points (n, d), the shape of what is given at them, and which of them are to have no value."""
+        outside = named.get("outside", "raise")
+        x, shape = self._located(coordinates, {axis: values for axis, values in named.items() if axis != "outside"})
+        if not isinstance(outside, str) or outside not in OUTSIDE:
+            raise ProblemError(f"outside= takes {', '.join(map(repr, OUTSIDE))}, not {outside!r}")
+        if outside == "extrapolate":
+            return x, shape, None
+        covered = self.domain.covers(x)
+        if outside == "nan":
+            return x, shape, None if covered.all() else ~covered
+        if not covered.all():
+            count, first = int((~covered).sum()), describe_point(self.domain.axes, x[np.argmin(covered)])
+            raise ProblemError(
+                f"the solution means nothing outside of {self.domain!r}: {count} of {len(x)} points lie there, the "
+                f"first one at {first}; outside='nan' gives no value there, outside='extrapolate' that of the network"
+            )
+        return x, shape, None
+
+    def _located(self, coordinates: tuple[Any, ...], named: dict[str, Any]) -> tuple[np.ndarray, tuple[int, ...]]:
         axes = self.domain.axes
         if len(coordinates) == 1 and not named and np.ndim(coordinates[0]) >= (1 if len(axes) > 1 else 2):
             x = np.asarray(coordinates[0], dtype=float)
@@ -214,6 +242,11 @@ class Reached:
             f"{type(self).__name__}({self.summary['problem']}: {self.summary['steps']} steps, loss {loss}, "
             f"validation loss {fresh}{error}; {self.stopped_because})"
         )
+
+
+def _without(values: np.ndarray, hidden: np.ndarray | None) -> np.ndarray:
+    """Values, but none at hidden points."""
+    return values if hidden is None else np.where(hidden, np.nan, values)
 
 
 def _for_any_size(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ import typer
 from anagram.programs.commands.common import escape, out, wrong_input
 
 SUFFIXES = {"netcdf": ".nc", "vtk": "", "npz": ".npz", "csv": ".csv"}
-FORMATS = {".nc": "netcdf", ".vti": "vtk", ".vtr": "vtk", ".pvd": "vtk", ".npz": "npz", ".csv": "csv"}
+FORMATS = {".nc": "netcdf", ".vti": "vtk", ".vtr": "vtk", ".vtu": "vtk", ".pvd": "vtk", ".npz": "npz", ".csv": "csv"}
 
 
 def export(

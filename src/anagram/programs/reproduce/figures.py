@@ -16,7 +16,7 @@ from anagram.errors import FileError
 from anagram.keeping.atomic import prepare_folder
 from anagram.programs.reproduce.plan import METHODS, PROBLEMS
 from anagram.programs.reproduce.results import Results, Run, of_problem
-from anagram.showing.report.figures import STYLE
+from anagram.showing.report.style import STYLE
 
 COLOURS = {
     "anagram": "#d1495b",

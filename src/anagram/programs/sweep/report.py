@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from anagram.programs.sweep.grid import Combination
 from anagram.programs.sweep.runner import Outcome
-from anagram.showing.report.figures import STYLE, finish
+from anagram.showing.report.style import STYLE, finish
 
 COLOURS = ("#20639b", "#e07a1f", "#3a8f5c", "#b5446e", "#6b4fa0", "#8c6d46", "#4d9db4", "#7f7f7f")
 COLUMNS = ("runs", "failed", "median error", "best", "worst", "loss on fresh points", "steps", "seconds")

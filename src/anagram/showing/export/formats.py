@@ -72,7 +72,8 @@ def to_netcdf(
         _refuse_in_version_3(points.size, names)
     values = real_parts(evaluator.on(points).values, WRITTEN)
     data = _dataset(dataset, points, values, solution)
-    write_atomically(target, lambda p: data.to_netcdf(p, engine=engine))
+    missing = {name: {"_FillValue": np.nan} for name in values}  # outside of a shape there is nothing
+    write_atomically(target, lambda p: data.to_netcdf(p, engine=engine, encoding=missing))
     return target
 
 
@@ -99,6 +100,8 @@ def to_csv(
 ) -> Path:
     """Write one line for each point: all its coordinates, then the values; complex ones in two columns.
 
+    Points of the grid that lie outside of a shape are left out.
+
     Lines are written as they are computed, so that a grid may be larger than memory.
     """
     target = writable(path)
@@ -111,7 +114,7 @@ def to_csv(
             file.write(",".join(header) + "\n")
             for _, x, values in evaluator.chunks(points):
                 table = np.column_stack([x, *real_parts(values, WRITTEN).values()])
-                np.savetxt(file, table, fmt="%.17g", delimiter=",")
+                np.savetxt(file, table[evaluator.inside(x)], fmt="%.17g", delimiter=",")
 
     write_atomically(target, write)
     return target

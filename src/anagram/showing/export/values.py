@@ -39,6 +39,8 @@ def grid_values(
         grid: the number of points along each axis, ends included; or by axis a number or an array of coordinates.
         operators: more quantities by name, ``{"u_x": lambda u: u.d("x")}``.
         at: axes to hold at one place, ``{"x4": 0.5}``.
+
+    Outside of a shape, on which grids are those of the box around it, values are NaN.
     """
     return GridEvaluator(solution, operators).on(make_grid(solution.domain, grid, at))
 
@@ -49,6 +51,7 @@ class GridEvaluator:
     def __init__(self, solution: Reached, operators: Operators | None = None) -> None:
         self.operators = _named_operators(solution, operators)
         self._theta, self._sought = jnp.asarray(solution.theta), solution.model.sought
+        self.domain = solution.domain
         model, frame = solution.model, solution.domain.frame
 
         def one(name: str, theta: jax.Array, point: jax.Array) -> jax.Array:
@@ -75,10 +78,33 @@ class GridEvaluator:
             "take fewer points, or hold some axes by at={...}",
         )
         flat = {name: np.empty(grid.size, kind) for name, kind in self._types.items()}
-        for start, _, values in self.chunks(grid):
+        met = False
+        for start, x, values in self.chunks(grid):
+            inside = self.inside(x)
+            met |= bool(inside.any())
             for name, chunk in values.items():
-                flat[name][start : start + len(chunk)] = chunk
+                flat[name][start : start + len(chunk)] = np.where(inside, chunk, np.nan)
+        if not met:
+            raise ProblemError(
+                f"no point of the grid lies in {self.domain!r}: take more of them, or another place by at="
+            )
         return GridValues(grid, {name: array.reshape(grid.shape) for name, array in flat.items()})
+
+    def inside(self, x: np.ndarray) -> np.ndarray:
+        """Which points (n, d) of a grid lie in the domain; the axes of a box have been looked at already."""
+        return np.ones(len(x), dtype=bool) if self.domain.is_box else self.domain.contains(x)
+
+    def at(self, x: np.ndarray) -> dict[str, np.ndarray]:
+        """All values at points (n, d)."""
+        parts = [self._values(x[start : start + CHUNK], min(CHUNK, len(x))) for start in range(0, len(x), CHUNK)]
+        return {name: np.concatenate([part[name] for part in parts]) for name in self._types}
+
+    def _values(self, x: np.ndarray, length: int) -> dict[str, np.ndarray]:
+        # The last piece is filled up, so that nothing is compiled for its length.
+        filled = np.concatenate([x, np.repeat(x[-1:], length - len(x), axis=0)])
+        values = self._compiled(self._theta, jnp.asarray(filled))
+        named = {name: np.asarray(v)[: len(x)] for name, v in zip(self._types, values, strict=True)}
+        return {name: self._sought.only_own(name, x, v) for name, v in named.items()}
 
     def chunks(self, grid: TensorGrid) -> Iterator[tuple[int, np.ndarray, dict[str, np.ndarray]]]:
         """Piece by piece: the place of the first point, the points (n, d), and the values by name."""
@@ -86,11 +112,7 @@ class GridEvaluator:
         for start in range(0, grid.size, length):
             count = min(length, grid.size - start)
             x = grid.points(start, start + count)
-            # The last piece is filled up, so that nothing is compiled for its length.
-            filled = np.concatenate([x, np.repeat(x[-1:], length - count, axis=0)])
-            values = self._compiled(self._theta, jnp.asarray(filled))
-            named = {name: np.asarray(v)[:count] for name, v in zip(self._types, values, strict=True)}
-            yield start, x, {name: self._sought.only_own(name, x, v) for name, v in named.items()}
+            yield start, x, self._values(x, length)
 
 
 def _named_operators(solution: Reached, operators: Operators | None) -> dict[str, Callable[..., Any]]:

@@ -1,13 +1,9 @@
-"""VTK files, for ParaView and its kin: image data or a rectilinear grid, and a series of them over time.
-
-The values follow the XML head as raw numbers ("appended" data), in the order x fastest.
-"""
+"""VTK files, for ParaView and its kin: image data, a rectilinear grid or the cells of a shape; a series over time."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -17,9 +13,13 @@ from anagram.keeping.atomic import prepare_folder, write_atomically
 from anagram.showing.components import WRITTEN, real_parts
 from anagram.showing.export.formats import At, named_file, real_names, writable
 from anagram.showing.export.grid import TensorGrid, make_grid
+from anagram.showing.export.mesh import ShapeGrid, shape_grid
 from anagram.showing.export.values import GridEvaluator, Operators
+from anagram.showing.export.vtkxml import VtkFile, byte_order
 from anagram.training.reached import Reached
 
+TENSORS = (".vti", ".vtr")
+TRIANGLE, TETRAHEDRON = 5, 10  # VTK's numbers
 EVEN = 1e-9  # of the spacing; so far may the coordinates of image data be off
 
 
@@ -35,6 +35,8 @@ def to_vtk(
     """Write a file that ParaView opens, and return its path. See `grid_values` for the grid and the operators.
 
     Evenly spaced points give image data (``.vti``), others a rectilinear grid (``.vtr``); the suffix may be left out.
+    Shapes are written as triangles or tetrahedra (``.vtu``) that end at their boundary, about as fine as the grid; with
+    the suffix ``.vti``, with coordinates given, or with an axis of the shape held, as a grid with NaN outside.
     Over time a file is written for each moment, into a folder beside a collection (``.pvd``), which is the file to
     open. A complex quantity psi becomes psi_re and psi_im.
 
@@ -52,6 +54,13 @@ def to_vtk(
     points = make_grid(solution.domain, grid, at)
     if time not in (None, "t", *solution.domain.axes):
         raise ProblemError(f"time: there is no axis '{time}'; the axes are {', '.join(solution.domain.axes)}")
+    shaped = None if path.suffix in TENSORS else shape_grid(solution.domain, grid, points, time)
+    if shaped is not None:
+        if time in shaped.coordinates:
+            return _write_series(evaluator, shaped, time, path)
+        target = writable(_with_suffix(path, shaped))
+        _write_file(evaluator, shaped, target)
+        return target
     space = [axis for axis in points.coordinates if axis != time]
     if not space:  # nothing but time is left: a curve over it
         time, space = None, list(points.coordinates)
@@ -67,7 +76,7 @@ def to_vtk(
     return target
 
 
-def _write_series(evaluator: GridEvaluator, grid: TensorGrid, time: str, path: Path) -> Path:
+def _write_series(evaluator: GridEvaluator, grid: TensorGrid | ShapeGrid, time: str, path: Path) -> Path:
     """A file for each moment, computed one after the other; the collection that names them comes last."""
     if path.suffix not in ("", ".pvd"):
         raise FileError(f"'{path.name}' would be a series of files over {time}: let the name end in .pvd")
@@ -83,67 +92,68 @@ def _write_series(evaluator: GridEvaluator, grid: TensorGrid, time: str, path: P
         entries.append(f'    <DataSet timestep="{float(moment)!r}" part="0" file={name}/>\n')
     text = (
         '<?xml version="1.0"?>\n'
-        f'<VTKFile type="Collection" version="0.1" byte_order="{_byte_order()}">\n'
+        f'<VTKFile type="Collection" version="0.1" byte_order="{byte_order()}">\n'
         f"  <Collection>\n{''.join(entries)}  </Collection>\n</VTKFile>\n"
     )
     write_atomically(target, lambda p: p.write_text(text, encoding="utf-8"))
     return target
 
 
-def _write_file(evaluator: GridEvaluator, grid: TensorGrid, target: Path) -> None:
+def _write_file(evaluator: GridEvaluator, grid: TensorGrid | ShapeGrid, target: Path) -> None:
+    if isinstance(grid, ShapeGrid):
+        values = real_parts(evaluator.at(grid.points), WRITTEN)
+        write_atomically(target, lambda p: _write_cells(p, grid, values))
+        return
     values = real_parts(evaluator.on(grid).values, WRITTEN)
-
-    def write(temporary: Path) -> None:
-        with temporary.open("wb") as file:
-            _write_xml(file, grid, values, even=target.suffix == ".vti")
-
-    write_atomically(target, write)
+    write_atomically(target, lambda p: _write_tensor(p, grid, values, even=target.suffix == ".vti"))
 
 
-def _write_xml(file: IO[bytes], grid: TensorGrid, values: dict[str, np.ndarray], even: bool) -> None:
+def _write_tensor(path: Path, grid: TensorGrid, values: dict[str, np.ndarray], even: bool) -> None:
     # VTK always has three axes: those that are missing have a single point at zero.
     axes = [*grid.coordinates.values(), *([np.zeros(1)] * (3 - len(grid.shape)))]
     extent = quoteattr(" ".join(f"0 {len(c) - 1}" for c in axes))
-    appended: list[np.ndarray] = []
-    offset = 0
-
-    def entry(name: str, array: np.ndarray) -> str:
-        nonlocal offset
-        appended.append(array)
-        line = f'<DataArray type="Float64" Name={quoteattr(name)} format="appended" offset="{offset}"/>\n'
-        offset += 8 + 8 * array.size
-        return line
-
-    data = "".join(entry(name, array) for name, array in values.items())
-    head = f"<PointData Scalars={quoteattr(next(iter(values)))}>\n{data}</PointData>\n"
+    file = VtkFile()
+    body = file.point_data(values)
+    options = f" WholeExtent={extent}"
     if even:
-        kind = "ImageData"
         origin = " ".join(repr(float(c[0])) for c in axes)
         spacing = " ".join(repr(_spacing(c)) for c in axes)
-        shape = f'{kind} WholeExtent={extent} Origin="{origin}" Spacing="{spacing}"'
+        options += f' Origin="{origin}" Spacing="{spacing}"'
     else:
-        kind = "RectilinearGrid"
         names = [*grid.coordinates, "none", "none"]
-        lines = "".join(entry(name, c) for name, c in zip(names, axes, strict=False))
-        head += f"<Coordinates>\n{lines}</Coordinates>\n"
-        shape = f"{kind} WholeExtent={extent}"
-    file.write(
-        (
-            '<?xml version="1.0"?>\n'
-            f'<VTKFile type="{kind}" version="1.0" byte_order="{_byte_order()}" header_type="UInt64">\n'
-            f"<{shape}>\n<Piece Extent={extent}>\n{head}</Piece>\n</{kind}>\n"
-            '<AppendedData encoding="raw">\n_'
-        ).encode()
+        lines = "".join(file.array(name, c) for name, c in zip(names, axes, strict=False))
+        body += f"<Coordinates>\n{lines}</Coordinates>\n"
+    file.write(path, "ImageData" if even else "RectilinearGrid", options, f"Extent={extent}", body)
+
+
+def _write_cells(path: Path, grid: ShapeGrid, values: dict[str, np.ndarray]) -> None:
+    nodes, cells = grid.cells
+    file = VtkFile()
+    body = file.point_data(values)
+    places = np.zeros((len(nodes), 3))
+    places[:, : nodes.shape[1]] = nodes
+    body += f"<Points>\n{file.array('points', places.T, 3)}</Points>\n"
+    corners = cells.shape[1]
+    kind = TRIANGLE if corners == 3 else TETRAHEDRON
+    lines = (
+        file.array("connectivity", cells.ravel().astype(np.int64)),
+        file.array("offsets", corners * np.arange(1, len(cells) + 1, dtype=np.int64)),
+        file.array("types", np.full(len(cells), kind, dtype=np.uint8)),
     )
-    for array in appended:
-        flat = np.ravel(array, order="F").astype(np.float64, copy=False)
-        file.write(np.uint64(flat.nbytes).tobytes())
-        file.write(flat.data)
-    file.write(b"\n</AppendedData>\n</VTKFile>\n")
+    body += f"<Cells>\n{''.join(lines)}</Cells>\n"
+    piece = f'NumberOfPoints="{len(nodes)}" NumberOfCells="{len(cells)}"'
+    file.write(path, "UnstructuredGrid", "", piece, body)
 
 
-def _with_suffix(path: Path, grid: TensorGrid) -> Path:
-    if path.suffix not in ("", ".vti", ".vtr"):
+def _with_suffix(path: Path, grid: TensorGrid | ShapeGrid) -> Path:
+    if isinstance(grid, ShapeGrid):
+        if path.suffix not in ("", ".vtu"):
+            raise FileError(
+                f"'{path.name}' would be the cells of a shape: let the name end in .vtu, or in .vti for a grid with "
+                "NaN outside of the shape"
+            )
+        return path.with_name(path.stem + ".vtu")
+    if path.suffix not in ("", *TENSORS):
         raise FileError(
             f"'{path.name}' would be a single VTK file: let the name end in .vti or .vtr, or in nothing, "
             "and the one that fits is chosen"
@@ -153,7 +163,9 @@ def _with_suffix(path: Path, grid: TensorGrid) -> Path:
     return path if path.suffix else path.with_name(path.name + _kind(grid))
 
 
-def _kind(grid: TensorGrid) -> str:
+def _kind(grid: TensorGrid | ShapeGrid) -> str:
+    if isinstance(grid, ShapeGrid):
+        return ".vtu"
     return ".vti" if all(_is_even(c) for c in grid.coordinates.values()) else ".vtr"
 
 
@@ -164,7 +176,3 @@ def _is_even(coordinates: np.ndarray) -> bool:
 
 def _spacing(coordinates: np.ndarray) -> float:
     return float(coordinates[-1] - coordinates[0]) / (len(coordinates) - 1) if len(coordinates) > 1 else 1.0
-
-
-def _byte_order() -> str:
-    return "LittleEndian" if sys.byteorder == "little" else "BigEndian"

@@ -10,9 +10,12 @@ import numpy as np
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from scipy.ndimage import distance_transform_edt
 
 from anagram.errors import SettingError
-from anagram.showing.report.figures import BLUE, GREY, STYLE, finish, shown_axes
+from anagram.showing.report.maps import draw_section
+from anagram.showing.report.style import BLUE, GREY, STYLE, finish
+from anagram.showing.sections import Section, sections
 from anagram.statement.domains import Domain
 from anagram.statement.problem import Problem
 from anagram.tangent import TangentSpace
@@ -24,12 +27,36 @@ RED = "#d62728"
 
 
 def reference_points(domain: Domain) -> np.ndarray:
-    """Sixteen points, four along each of the two axes shown; the other axes at their middle."""
-    shown = shown_axes(domain)
-    count = SIDE if len(shown) == 2 else SIDE * SIDE
-    places = (np.arange(count) + 0.5) / count
-    grids = np.meshgrid(*([places] * len(shown)), indexing="xy")
-    return _points(domain, shown, [g.ravel() for g in grids])
+    """Sixteen points: four along each of the two axes shown; the other axes are held where the picture is.
+
+    Of a shape, four layers with as much of it in each, and four points in each layer.
+    """
+    if domain.dimension == 1:
+        return _middles(*domain.intervals[domain.axes[0]], SIDE * SIDE)[:, None]
+    plane = shown_plane(domain)
+    if domain.is_box:
+        grids = np.meshgrid(*(_middles(*domain.intervals[axis], SIDE) for axis in plane.axes))
+        return plane.points(np.stack([g.ravel() for g in grids], axis=1))
+    columns = [domain.axes.index(axis) for axis in plane.axes]
+    groups = [group for layer in _split(plane.x, columns[1]) for group in _split(layer, columns[0])]
+    # Points of their groups, so that they lie inside whatever the shape.
+    return np.array([group[np.argmin(np.sum((group - group.mean(axis=0)) ** 2, axis=1))] for group in groups])
+
+
+def _split(x: np.ndarray, column: int) -> list[np.ndarray]:
+    """Points in as many parts as there are reference points along an axis, equally many in each."""
+    return np.array_split(x[np.argsort(x[:, column], kind="stable")], SIDE)
+
+
+def shown_plane(domain: Domain) -> Section:
+    """The plane in which kernels are drawn; of an evolution on a shape, that of the middle instant."""
+    planes = sections(domain, FINE)
+    return planes[len(planes) // 2]
+
+
+def _middles(low: float, high: float, count: int) -> np.ndarray:
+    """The middles of equal stretches of an interval."""
+    return low + (high - low) * (np.arange(count) + 0.5) / count
 
 
 def kernel_values(space: TangentSpace, kind: str, x: np.ndarray, centres: np.ndarray) -> np.ndarray:
@@ -84,61 +111,56 @@ def kernel_figure(
 ) -> tuple[Figure, np.ndarray]:
     """Sixteen panels, one for each reference point (red cross), scaled by the largest value inside; and the spreads.
 
-    Near the boundary, in the outer tenth of each side, values may be larger and are cut off.
+    Near the boundary, within a tenth of the sides, values may be larger and are cut off.
     """
-    domain = space.problem.domain
-    shown, centres = shown_axes(domain), reference_points(domain)
-    lines = [np.linspace(*domain.intervals[a], FINE if len(shown) == 2 else 401) for a in shown]
-    grids = np.meshgrid(*lines, indexing="xy")
-    x = _points(domain, shown, [_unit(domain, a, g.ravel()) for a, g in zip(shown, grids, strict=True)])
+    domain, centres = space.problem.domain, reference_points(space.problem.domain)
+    plane = shown_plane(domain) if domain.dimension > 1 else None
+    x = np.linspace(*domain.intervals[domain.axes[0]], 401)[:, None] if plane is None else plane.x
     values = kernel_values(space, kind, x, centres)
     if not np.all(np.isfinite(values)):
         raise SettingError("the kernel is not finite at these parameters")
     spreads = spread(domain, x, centres, values)
-    columns = [domain.axes.index(a) for a in shown]
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(7.4, 7.2 if len(shown) == 2 else 6.4), layout="constrained")
+        figure = Figure(figsize=(7.4, 6.4 if plane is None else 7.2), layout="constrained")
         panels = figure.subplots(SIDE, SIDE, sharex=True, sharey=True)
+        inner = _inner(domain, plane, x)
         # The last row of reference points lies highest.
-        inner = np.all(np.abs((x - x.mean(axis=0)) / domain.lengths) < 0.4, axis=1)
         for k, ax in enumerate(panels[::-1].ravel()):
             scaled = values[:, k] / (np.abs(values[inner, k]).max() or 1.0)
-            _panel(ax, lines, scaled, centres[k, columns])
+            if plane is None:
+                _curve(ax, x[:, 0], scaled, centres[k, 0])
+            else:
+                draw_section(ax, plane, scaled, cmap="RdBu_r", vmin=-1, vmax=1, shading="gouraud")
+                _cross(ax, centres[k, [domain.axes.index(axis) for axis in plane.axes]])
             ax.set_title(f"spread {spreads[k]:.2f}", fontsize=8, pad=3)
             ax.tick_params(labelsize=7)
         for ax in panels[-1]:
-            ax.set_xlabel(shown[0])
+            ax.set_xlabel(domain.axes[0] if plane is None else plane.axes[0])
         for ax in panels[:, 0]:
-            ax.set_ylabel(shown[1] if len(shown) == 2 else "k / max |k| inside")
-        if len(shown) == 2:
+            ax.set_ylabel("k / max |k| inside" if plane is None else plane.axes[1])
+        if plane is not None:
             bar = ScalarMappable(Normalize(-1, 1), "RdBu_r")
             figure.colorbar(bar, ax=panels, shrink=0.6, aspect=30, label="k(·, x) / max |k(·, x)| inside")
         figure.suptitle(title, fontsize=11)
         return finish(figure, path), spreads
 
 
-def _panel(ax: Any, lines: list[np.ndarray], values: np.ndarray, centre: np.ndarray) -> None:
-    if len(lines) == 1:
-        ax.plot(lines[0], values, color=BLUE, lw=1.2)
-        ax.axhline(0, color=GREY, lw=0.5)
-        ax.set_ylim(-1.15, 1.15)
-        ax.plot(centre[0], 0, "x", color=RED, ms=6, mew=1.6)
-        return
-    shape = (len(lines[1]), len(lines[0]))
-    ax.pcolormesh(*lines, values.reshape(shape), cmap="RdBu_r", vmin=-1, vmax=1, shading="gouraud", rasterized=True)
+def _inner(domain: Domain, plane: Section | None, x: np.ndarray) -> np.ndarray:
+    """Which points lie away from the boundary by a tenth of the sides."""
+    if plane is None or domain.is_box:
+        return np.all(np.abs((x - x.mean(axis=0)) / domain.lengths) < 0.4, axis=1)
+    mask = np.pad(plane.inside.reshape(plane.size, plane.size), 1)
+    depth = np.asarray(distance_transform_edt(mask))[1:-1, 1:-1].ravel()[plane.inside]
+    return depth >= min(0.1 * plane.size, 0.5 * depth.max())
+
+
+def _curve(ax: Any, x: np.ndarray, values: np.ndarray, centre: float) -> None:
+    ax.plot(x, values, color=BLUE, lw=1.2)
+    ax.axhline(0, color=GREY, lw=0.5)
+    ax.set_ylim(-1.15, 1.15)
+    ax.plot(centre, 0, "x", color=RED, ms=6, mew=1.6)
+
+
+def _cross(ax: Any, centre: np.ndarray) -> None:
     ax.plot(*centre, "x", color=RED, ms=6, mew=1.8)
     ax.plot(*centre, "x", color="white", ms=6.6, mew=3.0, zorder=1.5)
-
-
-def _unit(domain: Domain, axis: str, values: np.ndarray) -> np.ndarray:
-    low, high = domain.intervals[axis]
-    return (values - low) / (high - low)
-
-
-def _points(domain: Domain, shown: tuple[str, ...], units: list[np.ndarray]) -> np.ndarray:
-    """Points from coordinates in [0, 1] of the axes shown; the others at their middle."""
-    columns = []
-    for axis, (low, high) in domain.intervals.items():
-        unit = units[shown.index(axis)] if axis in shown else np.full_like(units[0], 0.5)
-        columns.append(low + (high - low) * unit)
-    return np.stack(columns, axis=1)

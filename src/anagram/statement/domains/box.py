@@ -9,7 +9,7 @@ import numpy as np
 from anagram.errors import ProblemError
 from anagram.statement.domains.domain import Domain
 from anagram.statement.domains.intervals import Interval, Periodic, checked, ends_in_words
-from anagram.statement.domains.region import Cloud, Region, Union
+from anagram.statement.domains.region import WITHIN, Cloud, Region, Union
 from anagram.statement.domains.rules import GaussLegendre, PointRule
 from anagram.statement.domains.slices import Slice
 
@@ -41,7 +41,8 @@ class Box(Domain):
         return True
 
     def contains(self, x: np.ndarray) -> np.ndarray:
-        return np.all((x >= self.low) & (x <= self.high), axis=1)
+        slack = WITHIN * self.lengths
+        return np.all((x >= self.low - slack) & (x <= self.high + slack), axis=1)
 
     def lies_in(self, box: Domain) -> bool:
         if not isinstance(box, Box):

@@ -17,6 +17,9 @@ from anagram.statement.evaluation import FunctionSource
 from anagram.statement.expressions import Leaf
 from anagram.statement.fields import Field, Frame, coordinate
 
+Outline = list[tuple[str, np.ndarray]]
+OUTSIDE = ("raise", "nan", "extrapolate")  # what a solution may give at points outside of its domain
+
 
 class Domain(Region):
     """A set with an inside, on which a problem can be stated.
@@ -79,7 +82,7 @@ class Domain(Region):
     def refuse_outside(self, x: np.ndarray, what: str, error: type[Exception] = ProblemError) -> None:
         """An error that says which points (n, d) lie outside."""
         for k, (axis, (low, high)) in enumerate(self.intervals.items()):
-            slack = WITHIN * (high - low) if not self.is_box else 0.0
+            slack = WITHIN * (high - low)
             if not np.all((x[:, k] >= low - slack) & (x[:, k] <= high + slack)):  # NaN is nowhere
                 raise error(f"{what} lie outside [{low:g}, {high:g}] on the axis '{axis}'")
         inside = self.contains(x)
@@ -89,10 +92,34 @@ class Domain(Region):
                 f"{what} lie outside of {self!r}: {int((~inside).sum())} of {len(x)}, the first one at ({first})"
             )
 
+    def covers(self, x: np.ndarray) -> np.ndarray:
+        """Whether what is looked for has a value at points (n, d): a periodic axis goes on for ever."""
+        for axis in self.periodic_axes:
+            k, (low, high) = self.axes.index(axis), self.intervals[axis]
+            around = low + (x[:, k] - low) % (high - low)
+            x = np.where(np.arange(x.shape[1]) == k, around[:, None], x)
+        return self.contains(x)
+
     @property
     def is_box(self) -> bool:
         """Whether it fills the box around it."""
         return False
+
+    # -- what it looks like -----------------------------------------------------------------------------
+    @property
+    def space(self) -> tuple[str, ...]:
+        """The axes of the shape in it, without those of a box that it is multiplied with; a box has none."""
+        return ()
+
+    def outline(self, points: int = 200) -> Outline:
+        """The boundary of a planar shape: its pieces as polylines (k, 2), with the names of the parts they belong to.
+
+        Args:
+            points: on each piece that is curved, about.
+
+        Boxes and shapes in space have none.
+        """
+        return []
 
     # -- fields -----------------------------------------------------------------------------------------
     @property

@@ -12,7 +12,7 @@ import numpy as np
 from anagram.errors import ProblemError
 from anagram.statement.arguments import bind_axes
 from anagram.statement.domains.box import Box
-from anagram.statement.domains.domain import Domain
+from anagram.statement.domains.domain import Domain, Outline
 from anagram.statement.domains.intervals import Interval
 from anagram.statement.domains.patch import Chart, Held, Patch, Patches
 from anagram.statement.domains.region import Cloud, Region, Union
@@ -137,6 +137,10 @@ class Shape(Patched):
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """The lower and the upper corner of the box around it."""
 
+    @property
+    def space(self) -> tuple[str, ...]:
+        return self.axes
+
     @functools.cached_property
     def intervals(self) -> dict[str, Interval]:  # pyright: ignore[reportIncompatibleVariableOverride]
         low, high = self.bounds
@@ -203,6 +207,13 @@ class Product(Patched):
     def contains(self, x: np.ndarray) -> np.ndarray:
         of = [[self.axes.index(a) for a in factor.axes] for factor in (self.box, self.shape)]
         return self.box.contains(x[:, of[0]]) & self.shape.contains(x[:, of[1]])
+
+    @property
+    def space(self) -> tuple[str, ...]:
+        return self.shape.axes
+
+    def outline(self, points: int = 200) -> Outline:
+        return self.shape.outline(points)
 
     def face(self, **end: float) -> Patches:
         """One face of the box, named by the axis and the end it lies at: ``domain.face(t=0)``."""

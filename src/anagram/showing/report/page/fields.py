@@ -10,7 +10,9 @@ import numpy as np
 
 from anagram.showing.components import part_names, real_parts
 from anagram.showing.report.page.encode import array
+from anagram.showing.sections import CURVE, sections
 from anagram.statement.domains import Box, Domain
+from anagram.statement.domains.outline import closed_loops
 from anagram.statement.problem import Problem
 from anagram.training.reached import Reached
 
@@ -22,6 +24,10 @@ PLANE_AXES = 10  # axes of which planes are shown where a tensor does not fit
 STATED_ELSEWHERE = (
     "This run was loaded without its problem: it is stated in a file or a program of its own, which a report does not "
     "execute. So neither the error nor the residual can be shown."
+)
+SHAPE_UNKNOWN = (
+    "The record of this run does not say where its shape ends: the maps show the whole box around it, also what lies "
+    "outside."
 )
 NO_SOLUTION = "The problem gives no exact solution and no reference: there is no error to show."
 NO_INNER_CONDITION = "No condition holds on the whole domain: there is no residual to show."
@@ -44,15 +50,27 @@ def field_data(solution: Reached) -> dict[str, Any]:
     components = [name for u in solution.model.sought.unknowns for name in part_names(u.name, u.is_complex)]
     inner = _inner_conditions(problem)
     sampling = choose_sampling(domain, 2 * len(components) + max(1, len(inner)))
-    values = real_parts(_by_name(solution, solution(sampling.x)))
-    exact, notes = _exact(problem, sampling.x)
-    quantities = [{"kind": "solution", "of": name, **array(values[name])} for name in components]
-    quantities += [{"kind": "error", "of": name, **array(values[name] - known)} for name, known in exact.items()]
+    # Outside of a shape nothing is evaluated: what a user gives may mean nothing there.
+    inside = np.ones(len(sampling.x), dtype=bool) if domain.is_box else domain.contains(sampling.x)
+    x = sampling.x[inside]
+    values = real_parts(_by_name(solution, solution(x)))
+    exact, notes = _exact(problem, x)
+
+    def told(kind: str, name: str, known: np.ndarray) -> dict[str, Any]:
+        """A quantity at all points of the sampling; NaN outside."""
+        everywhere = np.full(len(inside), np.nan)
+        everywhere[inside] = known
+        return {"kind": kind, "of": name, **array(everywhere)}
+
+    quantities = [told("solution", name, values[name]) for name in components]
+    quantities += [told("error", name, values[name] - known) for name, known in exact.items()]
     for name in inner:
         try:
-            quantities.append({"kind": "residual", "of": name, **array(solution.residual(name, sampling.x))})
+            quantities.append(told("residual", name, solution.residual(name, x)))
         except Exception as error:  # a user's source may not be defined on the edge of the domain
             notes.append(f"The residual of {name} cannot be evaluated everywhere: {error}")
+    if domain.space and not domain.outline() and problem is None:
+        notes.append(SHAPE_UNKNOWN)
     if problem is not None and not inner:
         notes.append(NO_INNER_CONDITION)
     return {
@@ -60,11 +78,35 @@ def field_data(solution: Reached) -> dict[str, Any]:
         "kind": sampling.kind,
         "size": sampling.size,
         "pairs": sampling.pairs,
+        "places": _places(domain, sampling.size),
+        "shape": _shape(domain),
         "components": components,
         "quantities": quantities,
         "resolution": sampling.words,
         "notes": notes,
     }
+
+
+def _shape(domain: Domain) -> dict[str, Any] | None:
+    """Which axes are those of a shape, and its closed outlines in the plane: x, y, x, y, ..."""
+    if not domain.space:
+        return None
+    loops = [array(loop.ravel()) for loop in closed_loops(domain.outline(CURVE))]
+    return {"axes": [domain.axes.index(axis) for axis in domain.space], "outline": loops}
+
+
+def _places(domain: Domain, size: int) -> list[int]:
+    """Where along each axis a slice is cut at first: in the middle, or where it meets a shape."""
+    unit = (_centre(domain) - domain.low) / domain.lengths
+    return [round(float(share) * (size - 1)) for share in unit]
+
+
+def _centre(domain: Domain) -> np.ndarray:
+    middle = dict(zip(domain.axes, (domain.low + domain.high) / 2, strict=True))
+    if len(domain.space) > 2:
+        held = sections(domain, COARSEST)[0].held
+        middle |= {axis: held[axis] for axis in domain.space[2:]}
+    return np.array([middle[axis] for axis in domain.axes])
 
 
 def choose_sampling(domain: Domain, count: int, limit: int = FIELD_BYTES) -> Sampling:
@@ -86,7 +128,7 @@ def choose_sampling(domain: Domain, count: int, limit: int = FIELD_BYTES) -> Sam
 
 
 def _plane(domain: Domain, pair: tuple[int, int], size: int) -> np.ndarray:
-    x = np.tile((domain.low + domain.high) / 2, (size * size, 1))
+    x = np.tile(_centre(domain), (size * size, 1))
     first, second = (np.linspace(domain.low[k], domain.high[k], size) for k in pair)
     x[:, pair[0]], x[:, pair[1]] = np.repeat(first, size), np.tile(second, size)
     return x
@@ -125,5 +167,10 @@ def _inner_conditions(problem: Problem | None) -> list[str]:
         key
         for key, condition in problem.conditions.items()
         if condition.on is None
-        or (isinstance(condition.on, Box) and condition.on.intervals == problem.domain.intervals)
+        or condition.on is problem.domain
+        or (
+            problem.domain.is_box
+            and isinstance(condition.on, Box)
+            and condition.on.intervals == problem.domain.intervals
+        )
     ]

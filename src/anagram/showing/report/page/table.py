@@ -190,6 +190,8 @@ def _problem(run: Run) -> str:
 
 
 def _domain(run: Run) -> str:
+    if run.solution.domain.space:
+        return repr(run.solution.domain)
     intervals = run.solution.domain.intervals
     if len(intervals) > 3 and len(set(intervals.values())) == 1:
         low, high = next(iter(intervals.values()))

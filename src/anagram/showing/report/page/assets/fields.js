@@ -6,8 +6,8 @@ const SHOWN_AT_FIRST = 3; // runs: as many as stand beside each other
 function showFields(host, runs) {
   const groups = new Map();
   runs.forEach((run, index) => {
-    const { axes, kind, size, components } = run.fields;
-    const key = JSON.stringify([axes, kind, size, components]);
+    const { axes, kind, size, components, shape } = run.fields;
+    const key = JSON.stringify([axes, kind, size, components, shape]);
     if (!groups.has(key)) groups.set(key, []);
     groups.get(key).push({ run, index });
   });
@@ -20,7 +20,7 @@ class FieldGroup extends SharedGrid {
     super(members);
     this.alone = alone;
     this.on = new Set(members.slice(0, SHOWN_AT_FIRST).map(({ index }) => index));
-    this.places = this.axes.map(() => (this.size - 1) >> 1);
+    this.places = [...members[0].run.fields.places];
     [this.across, this.up] = this.firstAxes();
     this.controls = make("div", { class: "controls" });
     this.body = make("div", {});
@@ -241,6 +241,9 @@ class FieldGroup extends SharedGrid {
           name: kind === "solution" ? this.component : kind,
           horizontal: this.axes[this.across],
           vertical: this.axes[this.up],
+          outline: this.outline(this.across, this.up),
+          shaped: Boolean(this.shape),
+          inSpace: Boolean(this.shape) && [this.across, this.up].every((k) => this.shape.axes.includes(k)),
         });
       }
     }

@@ -2,8 +2,9 @@
 
 class SharedGrid {
   constructor(members) {
-    const { axes, size, kind, pairs, components } = members[0].run.fields;
-    Object.assign(this, { members, axes, size, kind, pairs });
+    const { axes, size, kind, pairs, components, shape } = members[0].run.fields;
+    Object.assign(this, { members, axes, size, kind, pairs, shape });
+    this.loops = (shape?.outline || []).map(decode);
     this.component = components[0];
     const residuals = members.flatMap(({ run }) => run.fields.quantities.filter((quantity) => quantity.kind === "residual"));
     this.conditions = [...new Set(residuals.map((quantity) => quantity.of))];
@@ -47,6 +48,13 @@ class SharedGrid {
       if (k !== across && k !== up) start += places[k] * strides[k];
     });
     return fillPlane(plane, n, (i, j) => values[start + i * strides[across] + j * strides[up]]);
+  }
+
+  // The outline of a shape, where its plane is the one that is shown: closed polylines of [across, up].
+  outline(across, up) {
+    if (!this.loops.length || !this.shape.axes.includes(across) || !this.shape.axes.includes(up)) return null;
+    const first = this.shape.axes.indexOf(across);
+    return this.loops.map((loop) => Array.from({ length: loop.length / 2 }, (_, k) => [loop[2 * k + first], loop[2 * k + 1 - first]]));
   }
 
   coordinates(axis) {

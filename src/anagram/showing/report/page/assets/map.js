@@ -36,7 +36,8 @@ class MapPanel {
     const { horizontal, vertical, colours } = this.data;
     const ratio = (vertical.high - vertical.low) / (horizontal.high - horizontal.low);
     const spatial = horizontal.name !== "t" && vertical.name !== "t" && !this.data.free;
-    const aspect = spatial ? Math.min(1.1, Math.max(0.5, ratio)) : this.data.aspect || 0.8;
+    const [flattest, steepest] = this.data.inSpace ? [0.2, 1.8] : [0.5, 1.1]; // shapes keep their proportions
+    const aspect = spatial ? Math.min(steepest, Math.max(flattest, ratio)) : this.data.aspect || 0.8;
     const { low, high, log } = colours.scale;
     const widest = (ticks) => Math.max(0, ...ticks.filter((t) => t.label).map((t) => labelWidth(t.label)));
     this.top = 20;
@@ -73,7 +74,7 @@ class MapPanel {
     const svg = draw(
       "svg",
       { width: this.width, height: this.height, "aria-hidden": "true" },
-      draw("rect", { class: "frame", x: left, y: top, width: right - left, height: bottom - top }),
+      this.edge(),
       draw("rect", { class: "frame", x: right + 12, y: top, width: 12, height: bottom - top }),
       xTicks.map((t) => this.bottomTick(t)),
       this.yTicks.map((t) => this.sideTick(t, this.y.at(t.value), left, -1)),
@@ -89,6 +90,14 @@ class MapPanel {
     this.frame.append(this.tip.element);
     this.drawMark();
     this.point(this.cursor);
+  }
+
+  // The outline of a shape, or the frame of a box.
+  edge() {
+    const { left, right, top, bottom } = this;
+    const outline = this.data.outline;
+    if (!outline) return draw("rect", { class: "frame", x: left, y: top, width: right - left, height: bottom - top });
+    return draw("path", { class: "frame outline", d: outline.map((loop) => closedPath(loop, this.x, this.y)).join("") });
   }
 
   bottomTick({ value, label }) {
@@ -120,8 +129,21 @@ class MapPanel {
     Object.assign(this.picture, { width: wide, height: high });
     const context = this.picture.getContext("2d");
     const image = context.createImageData(wide, high);
-    fillImage(image, values, columns, rows, colours, smooth);
+    const known = this.data.shaped && values.some(Number.isNaN) ? values : null;
+    const painted = known ? grown(values, columns, rows) : values;
+    fillImage(image, painted, columns, rows, colours, smooth, this.data.outline ? null : known);
     context.putImageData(image, 0, 0);
+    if (this.data.outline) this.cut(context, wide, high);
+  }
+
+  // Leave out what lies outside of the outline.
+  cut(context, wide, high) {
+    const { horizontal, vertical, outline } = this.data;
+    const x = new Scale(horizontal.low, horizontal.high, false, 0, wide);
+    const y = new Scale(vertical.low, vertical.high, false, high, 0);
+    context.globalCompositeOperation = "destination-in";
+    context.fill(new Path2D(outline.map((loop) => closedPath(loop, x, y)).join("")), "evenodd");
+    context.globalCompositeOperation = "source-over";
   }
 
   paintBar() {
@@ -170,7 +192,9 @@ class MapPanel {
       draw("circle", { class: "spot under", cx: x, cy: y, r: 5 }),
       draw("circle", { class: "spot", cx: x, cy: y, r: 5 }),
     );
-    const rowsShown = [{ name, value: (told || values)[j * columns + i] }, ...aside.map((one) => ({ name: one.name, value: one.values[j * columns + i] }))];
+    const value = (told || values)[j * columns + i];
+    const words = this.data.shaped && Number.isNaN(value) ? "outside" : null;
+    const rowsShown = [{ name, value, words }, ...aside.map((one) => ({ name: one.name, value: one.values[j * columns + i] }))];
     this.tip.show(x, y, `${horizontal.name} = ${across}, ${vertical.name} = ${up}`, rowsShown);
   }
 
@@ -197,9 +221,38 @@ function coordinateOf(axis, index, count) {
   return coordinateText(axis.low + step * index, step);
 }
 
+const closedPath = (loop, x, y) => `M${loop.map(([across, up]) => `${x.at(across).toFixed(2)} ${y.at(up).toFixed(2)}`).join("L")}Z`;
+
+// Values and, for two samples beyond the edge of a shape, the means of those beside them: a picture is cut off between.
+function grown(values, columns, rows) {
+  let now = values;
+  for (let pass = 0; pass < 2; pass++) {
+    const next = Float32Array.from(now);
+    for (let j = 0; j < rows; j++) {
+      for (let i = 0; i < columns; i++) {
+        if (!Number.isNaN(now[j * columns + i])) continue;
+        let sum = 0;
+        let count = 0;
+        for (let b = Math.max(0, j - 1); b <= Math.min(rows - 1, j + 1); b++) {
+          for (let a = Math.max(0, i - 1); a <= Math.min(columns - 1, i + 1); a++) {
+            const value = now[b * columns + a];
+            if (Number.isNaN(value)) continue;
+            sum += value;
+            count++;
+          }
+        }
+        if (count) next[j * columns + i] = sum / count;
+      }
+    }
+    now = next;
+  }
+  return now;
+}
+
 // Values on a grid whose ends are the edges of the image; mixed bilinearly, or the nearest one. Errors have a sign
-// here, so that the lines where they vanish stay thin.
-function fillImage(image, values, columns, rows, colours, smooth) {
+// here, so that the lines where they vanish stay thin. Where less than half of the samples around are `known`, nothing is
+// drawn.
+function fillImage(image, values, columns, rows, colours, smooth, known) {
   const { width, height, data } = image;
   const place = colours.placer();
   const across = Array.from({ length: width }, (_, px) => gridPlace(px, width, columns, smooth));
@@ -214,7 +267,12 @@ function fillImage(image, values, columns, rows, colours, smooth) {
       let value = mix(values[lower + i], values[lower + i2], s);
       if (t > 0) value = mix(value, mix(values[upper + i], values[upper + i2], s), t);
       const at = place(value);
-      if (at === at) setPixel(data, 4 * (py * width + px), colours.shades, at); // unknown: transparent
+      if (at !== at) continue; // unknown: transparent
+      setPixel(data, 4 * (py * width + px), colours.shades, at);
+      if (!known) continue;
+      const there = (k) => (Number.isNaN(known[k]) ? 0 : 1);
+      const share = mix(mix(there(lower + i), there(lower + i2), s), mix(there(upper + i), there(upper + i2), s), t);
+      data[4 * (py * width + px) + 3] = 255 * Math.min(1, Math.max(0, 6 * (share - 0.5) + 0.5));
     }
   }
 }

@@ -10,15 +10,15 @@ class Tip {
     host.append(this.element);
   }
 
-  // Rows are {swatch, name, value, aside}; values are numbers.
+  // Rows are {swatch, name, value, words, aside}; values are numbers, words stand in their place.
   show(x, y, heading, rows) {
-    const lines = rows.map(({ swatch, name, value, aside }) =>
+    const lines = rows.map(({ swatch, name, value, words, aside }) =>
       make(
         "div",
         { class: "tip-row" },
         swatch || "",
         make("span", { class: "tip-name" }, name),
-        make("span", { class: "tip-value" }, numberNodes(value, 5)),
+        make("span", { class: "tip-value" }, words || numberNodes(value, 5)),
         aside ? make("span", { class: "tip-aside" }, aside) : "",
       ),
     );

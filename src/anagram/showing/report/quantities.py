@@ -1,0 +1,45 @@
+"""What pictures show of a solution at points."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from anagram.showing.components import real_parts
+from anagram.training.reached import Reached
+
+
+def components(solution: Reached, x: np.ndarray) -> dict[str, np.ndarray]:
+    """The unknowns at points (n, d) of the domain, the parts of complex ones by themselves."""
+    values = solution(x) if x.shape[1] > 1 else solution(x[:, 0])
+    names = [u.name for u in solution.model.sought.unknowns]
+    by_name = values if isinstance(values, dict) else {names[0]: values}
+    return real_parts(by_name)
+
+
+def exact_components(solution: Reached, x: np.ndarray) -> dict[str, np.ndarray]:
+    """The known solution at points, as far as it is known."""
+    exact = solution.problem.exact(x) if solution.problem is not None else None
+    return real_parts(exact or {})
+
+
+def residual_of(solution: Reached, x: np.ndarray) -> tuple[str, np.ndarray] | None:
+    """|D(u) − f| of the first condition that holds on the whole domain."""
+    if solution.problem is None:
+        return None
+    for key, condition in solution.problem.conditions.items():
+        if condition.on is None or condition.on is solution.problem.domain:
+            try:
+                return key, solution.residual(key, x)
+            except Exception:  # a source may not be defined on the edge of the domain, where the picture ends
+                return None
+    return None
+
+
+def title_of(solution: Reached) -> str:
+    """The problem, how long it was trained and how far that came."""
+    s = solution.summary
+    error = f", L² error {s['l2_error']:.1e}" if s.get("l2_error") is not None else ""
+    fresh = s.get("validation_loss")
+    fresh = "" if fresh is None else f" ({fresh:.1e} on fresh points)"
+    loss = "not finite" if s["loss"] is None else f"{s['loss']:.1e}"
+    return f"{s['problem']}: {s['steps']} steps, loss {loss}{fresh}{error}"
