@@ -1,5 +1,6 @@
 """Models: parametric families of fields u: θ ↦ u_θ."""
 
+from anagram.models.corners import singular_corners
 from anagram.models.linear import Fourier, Polynomial
 from anagram.models.mlp import MLP
 from anagram.models.parametric import ParametricModel, count_parameters
@@ -17,6 +18,7 @@ __all__ = [
     "Polynomial",
     "Singular",
     "count_parameters",
+    "singular_corners",
     "spec_from_json",
     "spec_to_json",
 ]

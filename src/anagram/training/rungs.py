@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from anagram.errors import FileError
-from anagram.models import MLP
+from anagram.models import MLP, Enriched, ModelSpec, singular_corners
 from anagram.statement.domains import Cells, GaussLegendre, Kronecker, PointRule, PointSet
 from anagram.statement.domains.rules import MOST_NODES
 from anagram.statement.problem import Problem
@@ -39,14 +39,22 @@ class Plan:
     density: float = 4.0
     cells: bool = False
 
-    def model(self, problem: Problem, offset: tuple[float, ...], size: tuple[float, ...]) -> MLP:
-        """The network of the level with so many layers, as wide as its number of parameters allows."""
+    def model(self, problem: Problem, offset: tuple[float, ...], size: tuple[float, ...]) -> ModelSpec:
+        """The network of the level with so many layers, as wide as its number of parameters allows.
+
+        It is enriched with singular functions where the domain has corners that ask for them.
+        """
         wanted, sought = LEVELS[self.level], problem.sought
+        corners = singular_corners(problem)
+
+        def network(width: int) -> ModelSpec:
+            plain = MLP(*[width] * self.depth, scale=self.scale, offset=offset, size=size)
+            return Enriched(plain, *corners) if corners else plain
+
         width = 1
-        while MLP(*[width + 1] * self.depth).count(sought.domain, sought.outputs) <= 1.08 * wanted:
+        while network(width + 1).count(sought.domain, sought.outputs) <= 1.08 * wanted:
             width += 1
-        width = max(width, 2 + sought.outputs // 2)
-        return MLP(*[width] * self.depth, scale=self.scale, offset=offset, size=size)
+        return network(max(width, 2 + sought.outputs // 2))
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,13 @@ class Corner(NamedTuple):
         point: where it is (2,).
         angle: inside of the shape, in radians: below π where it sticks out, above where it is re-entrant.
         parts: the names of the parts of the boundary before and after it, with the set to the left.
+        start: the direction of the side after it, in radians; the shape lies from there on, counterclockwise.
     """
 
     point: np.ndarray
     angle: float
     parts: tuple[str, str]
+    start: float
 
 
 class Planar(Shape):
@@ -91,7 +93,8 @@ class Planar(Shape):
                 a, b = before.curve.slope(np.ones(1))[0], after.curve.slope(np.zeros(1))[0]
                 turn = float(np.arctan2(a[0] * b[1] - a[1] * b[0], a @ b))
                 if abs(turn) > SMOOTH:
-                    found.append(Corner(after.curve.at(np.zeros(1))[0], np.pi - turn, (before.part, after.part)))
+                    point, start = after.curve.at(np.zeros(1))[0], float(np.arctan2(b[1], b[0]))
+                    found.append(Corner(point, np.pi - turn, (before.part, after.part), start))
         return found
 
     # -- sets -------------------------------------------------------------------------------------------

@@ -1,0 +1,65 @@
+"""Corners of a domain at which solutions are singular, found from the problem."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from anagram.models.singular import Singular
+from anagram.statement.domains import Region
+from anagram.statement.problem import Problem
+from anagram.statement.sizes import unknowns_in
+
+MOST_CORNERS = 6  # that a model is enriched at: those with the smallest exponents
+STEP = 1e-3  # of the size of a shape: how far along a side it is asked what is given there
+ON = 1e-6  # of the size: points nearer than this lie on a part of the boundary
+
+
+@functools.lru_cache(maxsize=32)
+def singular_corners(problem: Problem) -> tuple[Singular, ...]:
+    """The corners at which solutions of an equation of the second order are not smooth, the sharpest first."""
+    shape = getattr(problem.domain, "shape", problem.domain)
+    corners = getattr(shape, "corners", list)()
+    if not corners or not _is_second_order(problem, shape.axes):
+        return ()
+    found = []
+    for corner in corners:
+        kinds = [_given(problem, shape, corner.point, corner.start), None]
+        kinds[1] = _given(problem, shape, corner.point, corner.start + corner.angle)
+        singular = Singular(corner.point, corner.angle, corner.start, _KINDS.get(tuple(kinds), "any"))
+        if singular.terms:
+            found.append(singular)
+    return tuple(sorted(found, key=lambda s: s.terms[0][0])[:MOST_CORNERS])
+
+
+_KINDS = {
+    ("value", "value"): "values",
+    ("slope", "slope"): "slopes",
+    ("value", "slope"): "value-slope",
+    ("slope", "value"): "slope-value",
+}
+
+
+def _is_second_order(problem: Problem, axes: tuple[str, ...]) -> bool:
+    columns = [problem.domain.axes.index(a) for a in axes]
+    inner = [key for key in problem.conditions if problem.region(key).dimension == problem.domain.dimension]
+    read = [u.index for key in inner for node in problem.expressions[key] for u in unknowns_in(node)]
+    return max((sum(index[k] for k in columns) for index in read), default=0) == 2
+
+
+def _given(problem: Problem, shape: Region, corner: np.ndarray, direction: float) -> str | None:
+    """What the conditions give on one side of a corner: a value, a slope, or something else."""
+    size = float(np.max([problem.domain.lengths[problem.domain.axes.index(a)] for a in shape.axes]))
+    x = (problem.domain.low + problem.domain.high) / 2
+    columns = [problem.domain.axes.index(a) for a in shape.axes]
+    x[columns] = corner + STEP * size * np.array([np.cos(direction), np.sin(direction)])
+    found = set()
+    for key in problem.conditions:
+        region = problem.region(key)
+        if region.dimension != problem.domain.dimension - 1 or not region.has_normal or region.end is not None:
+            continue
+        if min(float(part.distance(x[None])[0]) for part in region.parts) < ON * size:
+            read = [sum(u.index) for node in problem.expressions[key] for u in unknowns_in(node)]
+            found |= {"value" if order == 0 else "slope" for order in read[:1]} if len(set(read)) == 1 else {"both"}
+    return found.pop() if len(found) == 1 else None
