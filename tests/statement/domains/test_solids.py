@@ -8,9 +8,30 @@ import pytest
 import anagram as ag
 from anagram.statement.domains import Disk, Ellipse, Kronecker
 from anagram.statement.domains.rules import Fejer
+from anagram.statement.domains.shape import Shape
+from anagram.statement.domains.shapes.curves import Arc, Edge, Fan, Line
 from tolerances import ACCUMULATED, assert_close
 
+
+class HalfDisk(Shape):
+    """A planar shape with a straight edge on the axis x = 0."""
+
+    _arc = Arc(np.zeros(2), np.eye(2), -np.pi / 2, np.pi / 2)
+    bounds = (np.array([0.0, -1.0]), np.array([1.0, 1.0]))
+
+    def charts(self):
+        return [Fan(np.zeros(2), self._arc)]
+
+    def boundary_charts(self):
+        return {"arc": [Edge(self._arc)], "axis": [Edge(Line(np.array([0.0, 1]), np.array([0.0, -1])))]}
+
+    def contains(self, x):
+        return (x[:, 0] >= -1e-12) & (np.linalg.norm(x, axis=1) <= 1 + 1e-9)
+
+
 SOLIDS = {
+    "revolved half disk": ag.revolve(HalfDisk(("x", "y"))),
+    "extruded half disk": ag.extrude(HalfDisk(("x", "y")), z=(-1, 0.5)),
     "ball": ag.Ball((0.3, -0.2, 1.0), 0.7),
     "ellipsoid": ag.Ellipsoid((1.0, 0.0, -1.0), (1.2, 1.0, 0.8)),
     "cylinder": ag.Cylinder((0.1, 0.2, -0.5), 0.6, 1.5),
@@ -19,6 +40,8 @@ SOLIDS = {
     "torus about x": ag.revolve(Disk((2, 0.3), 0.5), axis="x"),
 }
 VOLUMES = {
+    "revolved half disk": 4 / 3 * np.pi,
+    "extruded half disk": 0.75 * np.pi,
     "ball": 4 / 3 * np.pi * 0.7**3,
     "ellipsoid": 4 / 3 * np.pi * 1.2 * 0.8,
     "cylinder": np.pi * 0.36 * 1.5,
@@ -110,6 +133,11 @@ def test_names_of_parts():
     assert_close(ag.revolve(Disk((2, 0), 0.5)).boundary("disk").measure, 4 * np.pi**2)
 
 
+def test_an_edge_on_the_axis_vanishes():
+    assert set(SOLIDS["revolved half disk"].boundaries) == {"arc"}
+    assert set(SOLIDS["extruded half disk"].boundaries) == {"arc", "axis", "bottom", "top"}
+
+
 def test_parts_by_predicate():
     ball = ag.Ball()
     half = ball.boundary(lambda z: z > 0)
@@ -134,11 +162,12 @@ def test_times_a_box():
     [
         (lambda: ag.Ball((0, 0)), "three finite coordinates"),
         (lambda: ag.Ball("abc"), "three finite coordinates"),
-        (lambda: ag.Ball(radius=-1), "positive radii"),
-        (lambda: ag.Ball(radius=np.inf), "positive radii"),
+        (lambda: ag.Ball(radius=-1), "positive number"),
+        (lambda: ag.Ball(radius=np.inf), "positive number"),
         (lambda: ag.Ball(axes=("x", "y")), "3 different names"),
-        (lambda: ag.Ellipsoid((0, 0, 0), (1, 2)), "positive radii"),
-        (lambda: ag.Cylinder(height=0), "positive height"),
+        (lambda: ag.Ellipsoid((0, 0, 0), (1, 2)), "half-axes"),
+        (lambda: ag.Cylinder(height=0), "positive number"),
+        (lambda: ag.Cylinder(radius="a"), "positive number"),
         (lambda: ag.Cylinder(names=("a", "b")), "three names"),
         (lambda: ag.Cylinder(axes=("x", "y")), "3 different names"),
         (lambda: ag.extrude(ag.Ball(), w=(0, 1)), "in the plane"),
