@@ -1,7 +1,7 @@
 """Heat conducted through a ring: a torus, made by revolving a disk, held warm on top and cooled from below.
 
-−Δu = f inside; u is given on the upper half of the surface, its flux through the lower half. The source is made so
-that the solution is known. `python docs/gallery/revolved.py`
+−Δu = f inside; u is given on the upper half of the surface, its normal derivative on the lower half. All of them are
+made so that the solution is known. `python docs/gallery/revolved.py`
 """
 
 import jax.numpy as jnp
@@ -14,12 +14,12 @@ ring = ag.revolve(Disk(center=(1, 0), radius=0.4, name="skin"), axis="z")
 
 def exact(x, y, z):
     """The solution."""
-    return jnp.exp(z) * jnp.cos(x) + x * y
+    return jnp.exp(z) * jnp.cos(x) + x * y * z**2
 
 
 def slopes(x, y, z):
     """Its derivatives along x, y and z."""
-    return -jnp.exp(z) * jnp.sin(x) + y, x, jnp.exp(z) * jnp.cos(x)
+    return -jnp.exp(z) * jnp.sin(x) + y * z**2, x * z**2, jnp.exp(z) * jnp.cos(x) + 2 * x * y * z
 
 
 def flux(x, y, z):
@@ -31,7 +31,7 @@ def flux(x, y, z):
 
 problem = ag.Problem(
     ring,
-    equation=ag.Condition(lambda u: ag.laplacian(u), equals=0.0),
+    equation=ag.Condition(lambda u: -ag.laplacian(u), equals=lambda x, y: -2 * x * y),
     warm=ag.Condition(lambda u: u, on=ring.boundary(lambda z: z > 0), equals=exact),
     cooled=ag.Condition(lambda u: u.normal_derivative(), on=ring.boundary(lambda z: z < 0), equals=flux),
     solution=exact,

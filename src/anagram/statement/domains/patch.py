@@ -22,6 +22,7 @@ from anagram.statement.domains.rules import Chosen, Draw, GaussLegendre, PerAxis
 UNIT = (0.0, 1.0)
 AROUND = Periodic(0.0, 1.0)
 COARSE = 12  # nodes an axis on which lengths are measured
+MOST_ALONG, MOST_IN_ALL = 2048, 2**20  # nodes on an axis, and together, with which an integral is measured
 MANY = 512  # places of a curve at which a predicate is tried
 DEEPEST = 5  # times that a piece of a surface is quartered where a predicate changes on it
 MOST_ROUNDS = 60  # of drawing more points until there are enough
@@ -105,7 +106,8 @@ def settled_integral(density: Callable[[np.ndarray], np.ndarray], intervals: Seq
     while True:
         s, weight = draw_unit(GaussLegendre(count), intervals)
         new = float(weight @ density(s))
-        if abs(new - old) <= 4e-16 * abs(new) or count ** len(intervals) > 2**18:
+        # Sums of so many terms differ in their last digit for ever.
+        if abs(new - old) <= 2e-15 * abs(new) or 2 * count > MOST_ALONG or (2 * count) ** len(intervals) > MOST_IN_ALL:
             return new
         count, old = 2 * count, new
 
