@@ -25,4 +25,4 @@ def test_poisson_in_space(solid):
     )
     solution = ag.solve(problem, tol=1e-2, progress=False)
     assert solution.reached
-    assert solution.summary["relative_error"] < 1e-2
+    assert solution.summary["relative_l2_error"] < 1e-2

@@ -81,7 +81,7 @@ class Mesh(Solid):
         return self.surface.vertices
 
     @property
-    def faces(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def triangles(self) -> np.ndarray:
         """The numbers of the corners of its triangles (f, 3), counterclockwise seen from outside."""
         return self.surface.faces
 
