@@ -138,12 +138,39 @@ def test_an_edge_on_the_axis_vanishes():
     assert set(SOLIDS["extruded half disk"].boundaries) == {"arc", "axis", "bottom", "top"}
 
 
-def test_parts_by_predicate():
-    ball = ag.Ball()
-    half = ball.boundary(lambda z: z > 0)
-    assert_close(half.measure, 2 * np.pi, 1e-9)
-    cloud = half.draw(ag.Sobol(100), np.random.default_rng(0))
-    assert np.all(cloud.x[:, 2] > 0)
+@pytest.mark.parametrize("direction", [(0, 0, 1), (1, 0, 0), (0.6, 0.0, -0.8), (0.48, 0.6, 0.64)])
+def test_parts_by_predicate(direction):
+    """Caps of a sphere, cut off by planes: areas, centres, and normals."""
+    ball, rng = ag.Ball(), np.random.default_rng(0)
+    a, b, c = direction
+    cap = ball.boundary(lambda x, y, z: a * x + b * y + c * z > 0.3)
+    rest = ball.boundary(lambda x, y, z: a * x + b * y + c * z <= 0.3)
+    assert_close(cap.measure, 2 * np.pi * 0.7, 5e-3)
+    assert_close(cap.measure + rest.measure, 4 * np.pi, 5e-3)
+    for rule in (ag.Sobol(300), ag.GaussLegendre(20)):
+        cloud = cap.draw(rule, rng)
+        assert np.all(cloud.x @ direction > 0.3 - 1e-9)
+        assert_close(cloud.normal, cloud.x)
+        assert_close(cloud.weight @ cloud.x, 0.65 * np.array(direction), 0.05)  # heights are uniform on (0.3, 1)
+    sphere = cap | rest
+    assert_close(sphere.normal_at(cloud.x), cloud.x, 1e-9)
+    chosen = ag.Chosen(**dict(zip("xyz", np.concatenate([cloud.x, -cloud.x]).T, strict=True)))
+    assert len(cap.draw(chosen, rng).x) == len(cloud.x)
+
+
+def test_predicates_with_an_if_are_asked_point_by_point():
+    cylinder = ag.Cylinder()
+    assert_close(cylinder.boundary(lambda x, z: x > 0 and z > 0.5).measure, np.pi, 5e-3)
+    assert_close(cylinder.boundary(lambda x, z: bool(z > 0.5)).measure, 2 * np.pi, 5e-3)
+
+
+def test_a_part_of_the_side_of_a_torus():
+    torus = SOLIDS["torus"]
+    assert_close(torus.boundary(lambda z: z > 0.3).measure, torus.boundary().measure / 2, 1e-9)
+    assert_close(torus.boundary(lambda x: x > 0).measure, torus.boundary().measure / 2, 1e-9)
+    assert torus.boundary(lambda x: x > -9).parts == torus.boundary().parts
+    with pytest.raises(ag.ProblemError, match="nowhere"):
+        torus.boundary(lambda x: x > 9)
 
 
 def test_times_a_box():
