@@ -52,6 +52,23 @@ def bind_axes(function: Callable[..., Any], axes: Sequence[str], what: str) -> C
     return lambda x: call_by_name(function, {axis: x[k] for k, axis in enumerate(axes)}, what)
 
 
+def bind_predicate(function: Callable[..., Any], axes: Sequence[str], what: str) -> Callable[[np.ndarray], np.ndarray]:
+    """Turn ``lambda x, z: x > z`` into a function of points (n, d) that says for each of them whether it is true."""
+    call = bind_axes(function, axes, what)
+
+    def holds(x: np.ndarray) -> np.ndarray:
+        # Most functions of one point take columns of numbers too, which is far quicker; those with an `if` do not.
+        try:
+            found = np.asarray(call(x.T))
+        except Exception:
+            found = np.zeros(())
+        if found.shape == (len(x),) and found.dtype == bool:
+            return found
+        return np.array([bool(call(point)) for point in x], dtype=bool)
+
+    return holds
+
+
 def broadcast_columns(coordinates: Mapping[str, Any], axes: Sequence[str]) -> list[np.ndarray]:
     """Coordinates by axis as arrays of one shape."""
     try:

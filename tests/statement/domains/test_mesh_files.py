@@ -106,7 +106,7 @@ def test_files_that_are_not_there(tmp_path):
     with pytest.raises(ag.FileError, match="cannot be read"):
         ag.Mesh.from_file(tmp_path / "missing.stl")
     (tmp_path / "folder.stl").mkdir()
-    with pytest.raises(ag.FileError, match="is no file"):
+    with pytest.raises(ag.FileError, match="is no plain file"):
         ag.Mesh.from_file(tmp_path / "folder.stl")
     with pytest.raises(ag.FileError, match="cannot be written"):
         TETRAHEDRON.to_file(tmp_path / "missing" / "part.stl")

@@ -8,9 +8,30 @@ import pytest
 import anagram as ag
 from anagram.statement.domains import Disk, Ellipse, Kronecker
 from anagram.statement.domains.rules import Fejer
+from anagram.statement.domains.shape import Shape
+from anagram.statement.domains.shapes.curves import Arc, Edge, Fan, Line
 from tolerances import ACCUMULATED, assert_close
 
+
+class HalfDisk(Shape):
+    """A planar shape with a straight edge on the axis x = 0."""
+
+    _arc = Arc(np.zeros(2), np.eye(2), -np.pi / 2, np.pi / 2)
+    bounds = (np.array([0.0, -1.0]), np.array([1.0, 1.0]))
+
+    def charts(self):
+        return [Fan(np.zeros(2), self._arc)]
+
+    def boundary_charts(self):
+        return {"arc": [Edge(self._arc)], "axis": [Edge(Line(np.array([0.0, 1]), np.array([0.0, -1])))]}
+
+    def contains(self, x):
+        return (x[:, 0] >= -1e-12) & (np.linalg.norm(x, axis=1) <= 1 + 1e-9)
+
+
 SOLIDS = {
+    "revolved half disk": ag.revolve(HalfDisk(("x", "y"))),
+    "extruded half disk": ag.extrude(HalfDisk(("x", "y")), z=(-1, 0.5)),
     "ball": ag.Ball((0.3, -0.2, 1.0), 0.7),
     "ellipsoid": ag.Ellipsoid((1.0, 0.0, -1.0), (1.2, 1.0, 0.8)),
     "cylinder": ag.Cylinder((0.1, 0.2, -0.5), 0.6, 1.5),
@@ -19,6 +40,8 @@ SOLIDS = {
     "torus about x": ag.revolve(Disk((2, 0.3), 0.5), axis="x"),
 }
 VOLUMES = {
+    "revolved half disk": 4 / 3 * np.pi,
+    "extruded half disk": 0.75 * np.pi,
     "ball": 4 / 3 * np.pi * 0.7**3,
     "ellipsoid": 4 / 3 * np.pi * 1.2 * 0.8,
     "cylinder": np.pi * 0.36 * 1.5,
@@ -110,12 +133,44 @@ def test_names_of_parts():
     assert_close(ag.revolve(Disk((2, 0), 0.5)).boundary("disk").measure, 4 * np.pi**2)
 
 
-def test_parts_by_predicate():
-    ball = ag.Ball()
-    half = ball.boundary(lambda z: z > 0)
-    assert_close(half.measure, 2 * np.pi, 1e-9)
-    cloud = half.draw(ag.Sobol(100), np.random.default_rng(0))
-    assert np.all(cloud.x[:, 2] > 0)
+def test_an_edge_on_the_axis_vanishes():
+    assert set(SOLIDS["revolved half disk"].boundaries) == {"arc"}
+    assert set(SOLIDS["extruded half disk"].boundaries) == {"arc", "axis", "bottom", "top"}
+
+
+@pytest.mark.parametrize("direction", [(0, 0, 1), (1, 0, 0), (0.6, 0.0, -0.8), (0.48, 0.6, 0.64)])
+def test_parts_by_predicate(direction):
+    """Caps of a sphere, cut off by planes: areas, centres, and normals."""
+    ball, rng = ag.Ball(), np.random.default_rng(0)
+    a, b, c = direction
+    cap = ball.boundary(lambda x, y, z: a * x + b * y + c * z > 0.3)
+    rest = ball.boundary(lambda x, y, z: a * x + b * y + c * z <= 0.3)
+    assert_close(cap.measure, 2 * np.pi * 0.7, 5e-3)
+    assert_close(cap.measure + rest.measure, 4 * np.pi, 5e-3)
+    for rule in (ag.Sobol(300), ag.GaussLegendre(20)):
+        cloud = cap.draw(rule, rng)
+        assert np.all(cloud.x @ direction > 0.3 - 1e-9)
+        assert_close(cloud.normal, cloud.x)
+        assert_close(cloud.weight @ cloud.x, 0.65 * np.array(direction), 0.05)  # heights are uniform on (0.3, 1)
+    sphere = cap | rest
+    assert_close(sphere.normal_at(cloud.x), cloud.x, 1e-9)
+    chosen = ag.Chosen(**dict(zip("xyz", np.concatenate([cloud.x, -cloud.x]).T, strict=True)))
+    assert len(cap.draw(chosen, rng).x) == len(cloud.x)
+
+
+def test_predicates_with_an_if_are_asked_point_by_point():
+    cylinder = ag.Cylinder()
+    assert_close(cylinder.boundary(lambda x, z: x > 0 and z > 0.5).measure, np.pi, 5e-3)
+    assert_close(cylinder.boundary(lambda x, z: bool(z > 0.5)).measure, 2 * np.pi, 5e-3)
+
+
+def test_a_part_of_the_side_of_a_torus():
+    torus = SOLIDS["torus"]
+    assert_close(torus.boundary(lambda z: z > 0.3).measure, torus.boundary().measure / 2, 1e-9)
+    assert_close(torus.boundary(lambda x: x > 0).measure, torus.boundary().measure / 2, 1e-9)
+    assert torus.boundary(lambda x: x > -9).parts == torus.boundary().parts
+    with pytest.raises(ag.ProblemError, match="nowhere"):
+        torus.boundary(lambda x: x > 9)
 
 
 def test_times_a_box():
@@ -134,11 +189,12 @@ def test_times_a_box():
     [
         (lambda: ag.Ball((0, 0)), "three finite coordinates"),
         (lambda: ag.Ball("abc"), "three finite coordinates"),
-        (lambda: ag.Ball(radius=-1), "positive radii"),
-        (lambda: ag.Ball(radius=np.inf), "positive radii"),
+        (lambda: ag.Ball(radius=-1), "positive number"),
+        (lambda: ag.Ball(radius=np.inf), "positive number"),
         (lambda: ag.Ball(axes=("x", "y")), "3 different names"),
-        (lambda: ag.Ellipsoid((0, 0, 0), (1, 2)), "positive radii"),
-        (lambda: ag.Cylinder(height=0), "positive height"),
+        (lambda: ag.Ellipsoid((0, 0, 0), (1, 2)), "half-axes"),
+        (lambda: ag.Cylinder(height=0), "positive number"),
+        (lambda: ag.Cylinder(radius="a"), "positive number"),
         (lambda: ag.Cylinder(names=("a", "b")), "three names"),
         (lambda: ag.Cylinder(axes=("x", "y")), "3 different names"),
         (lambda: ag.extrude(ag.Ball(), w=(0, 1)), "in the plane"),

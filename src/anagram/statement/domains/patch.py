@@ -22,8 +22,8 @@ from anagram.statement.domains.rules import Chosen, Draw, GaussLegendre, PerAxis
 UNIT = (0.0, 1.0)
 AROUND = Periodic(0.0, 1.0)
 COARSE = 12  # nodes an axis on which lengths are measured
+MOST_ALONG, MOST_IN_ALL = 2048, 2**20  # nodes on an axis, and together, with which an integral is measured
 MANY = 512  # places of a curve at which a predicate is tried
-DEEPEST = 5  # times that a piece of a surface is quartered where a predicate changes on it
 MOST_ROUNDS = 60  # of drawing more points until there are enough
 
 
@@ -114,7 +114,8 @@ def settled_integral(density: Callable[[np.ndarray], np.ndarray], intervals: Seq
     while True:
         s, weight = draw_unit(GaussLegendre(count), intervals)
         new = float(weight @ density(s))
-        if abs(new - old) <= 1e-14 * abs(new) or count ** len(intervals) > 2**18:
+        # Sums of so many terms differ in their last digit for ever.
+        if abs(new - old) <= 1e-14 * abs(new) or 2 * count > MOST_ALONG or (2 * count) ** len(intervals) > MOST_IN_ALL:
             return new
         count, old = 2 * count, new
 
@@ -142,7 +143,7 @@ class Restricted(Chart):
 def chart_where(chart: Chart, holds: Callable[[np.ndarray], np.ndarray]) -> list[Chart]:
     """The pieces of a chart where a predicate of points (n, d) is true.
 
-    A curve is cut where it changes; a surface into smaller and smaller pieces.
+    A curve is cut where it changes.
     """
     if len(chart.intervals) == 1:
         edges, inside = _changes(chart, holds)
@@ -153,7 +154,9 @@ def chart_where(chart: Chart, holds: Callable[[np.ndarray], np.ndarray]) -> list
             for (a, b), here in zip(itertools.pairwise(edges), inside, strict=True)
             if here
         ]
-    return _cut(chart, holds, np.zeros(len(chart.intervals)), np.ones(len(chart.intervals)), DEEPEST)
+    from anagram.statement.domains.parted import part_of_surface
+
+    return part_of_surface(chart, holds)
 
 
 def _changes(chart: Chart, holds: Callable[[np.ndarray], np.ndarray]) -> tuple[list[float], list[bool]]:
@@ -173,22 +176,6 @@ def _changes(chart: Chart, holds: Callable[[np.ndarray], np.ndarray]) -> tuple[l
     # A change at a round number, such as the corner x = 1, is meant to be there.
     edges = [0.0, *np.where(np.abs(high - np.round(high, 12)) < 1e-13, np.round(high, 12), high).tolist(), 1.0]
     return edges, [bool(values[0]), *(bool(v) for v in values[flips + 1])]
-
-
-def _cut(
-    chart: Chart, holds: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray, depth: int
-) -> list[Chart]:
-    s, _ = draw_unit(GaussLegendre(5), (UNIT,) * len(low))
-    values = holds(chart(low + s * (high - low)).x)
-    if values.all() or (depth == 0 and values.mean() > 0.5):
-        return [Restricted(chart, low, high)]
-    if depth == 0 or not values.any():
-        return []
-    found: list[Chart] = []
-    for corner in itertools.product((0, 1), repeat=len(low)):
-        begin = low + np.array(corner) * (high - low) / 2
-        found += _cut(chart, holds, begin, begin + (high - low) / 2, depth - 1)
-    return found
 
 
 class Held(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from anagram.errors import ProblemError
-from anagram.statement.arguments import bind_axes
+from anagram.statement.arguments import bind_predicate
 from anagram.statement.domains.box import Box
 from anagram.statement.domains.domain import Domain, Outline
 from anagram.statement.domains.intervals import Interval
@@ -85,11 +85,7 @@ class Patched(Domain):
 
     def _where(self, predicate: Callable[..., Any]) -> list[Patch]:
         patches = [patch for patches in self.boundaries.values() for patch in patches]
-        call = bind_axes(predicate, patches[0].space, "the function that chooses a part of the boundary")
-
-        def holds(x: np.ndarray) -> np.ndarray:
-            return np.array([bool(call(point)) for point in x], dtype=bool)
-
+        holds = bind_predicate(predicate, patches[0].space, "the function that chooses a part of the boundary")
         found = [part for patch in patches for part in patch.where(holds)]
         if not found:
             raise ProblemError(f"the function that chooses a part of the boundary of {self!r} is true nowhere on it")

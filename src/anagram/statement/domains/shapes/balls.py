@@ -9,7 +9,7 @@ import numpy as np
 from anagram.statement.domains.patch import AROUND, UNIT, Chart, Placed
 from anagram.statement.domains.region import WITHIN
 from anagram.statement.domains.shape import SPACE
-from anagram.statement.domains.shapes.solid import Solid, checked_point, checked_radii
+from anagram.statement.domains.shapes.solid import Solid, checked_length, checked_point, checked_radii
 
 
 def on_sphere(s: np.ndarray) -> np.ndarray:
@@ -123,7 +123,7 @@ class Ball(Ellipsoid):
         name: str = "sphere",
         axes: Sequence[str] = SPACE,
     ) -> None:
-        super().__init__(center, (radius, radius, radius), name=name, axes=axes)
+        super().__init__(center, (checked_length(radius, "the radius of a ball"),) * 3, name=name, axes=axes)
 
     def __repr__(self) -> str:
         return f"Ball(center={in_words(self.center)}, radius={self.radii[0]:g})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -34,19 +33,30 @@ class Solid(Shape):
 
 def checked_point(point: Any, what: str) -> np.ndarray:
     """Three finite coordinates."""
-    return _checked(point, f"{what} needs three finite coordinates, not {point!r}", positive=False)
+    found = _numbers(point)
+    if found.shape != (3,) or not np.all(np.isfinite(found)):
+        raise ProblemError(f"{what} needs three finite coordinates, not {point!r}")
+    return found
 
 
 def checked_radii(radii: Any, what: str) -> np.ndarray:
     """Three positive lengths."""
-    return _checked(radii, f"{what} needs positive radii, not {radii!r}", positive=True)
-
-
-def _checked(values: Sequence[float], message: str, *, positive: bool) -> np.ndarray:
-    try:
-        found = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        found = np.zeros(0)
-    if found.shape != (3,) or not np.all(np.isfinite(found)) or (positive and not np.all(found > 0)):
-        raise ProblemError(message)
+    found = _numbers(radii)
+    if found.shape != (3,) or not np.all(np.isfinite(found) & (found > 0)):
+        raise ProblemError(f"{what} needs three positive half-axes as its radii, not {radii!r}")
     return found
+
+
+def checked_length(length: Any, what: str) -> float:
+    """One positive length."""
+    found = _numbers(length)
+    if found.shape != () or not 0 < found < np.inf:
+        raise ProblemError(f"{what} must be a positive number, not {length!r}")
+    return float(found)
+
+
+def _numbers(values: Any) -> np.ndarray:
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        return np.zeros(0)

@@ -13,10 +13,10 @@ from anagram.statement.domains.intervals import Periodic, checked
 from anagram.statement.domains.patch import AROUND, UNIT, Chart, Placed, draw_unit, settled_integral
 from anagram.statement.domains.region import WITHIN
 from anagram.statement.domains.rules import GaussLegendre
-from anagram.statement.domains.shape import SPACE, Shape
+from anagram.statement.domains.shape import SPACE, Shape, checked_axes
 from anagram.statement.domains.shapes.balls import in_words
 from anagram.statement.domains.shapes.round import Disk
-from anagram.statement.domains.shapes.solid import Solid, checked_point
+from anagram.statement.domains.shapes.solid import Solid, checked_length, checked_point
 
 
 class Lifted(Chart):
@@ -148,13 +148,11 @@ class Cylinder(Extruded):
         if len(names) != 3:
             raise ProblemError(f"a cylinder needs three names, of its side, its bottom and its top, not {names!r}")
         x, y, z = checked_point(base, "the base of a cylinder")
-        if not (np.ndim(height) == 0 and np.isfinite(height) and height > 0):
-            raise ProblemError(f"a cylinder needs a positive height, not {height!r}")
-        if len(tuple(axes)) != 3:
-            raise ProblemError(f"axes= needs 3 different names, as in axes={SPACE}, not {axes!r}")
-        disk = Disk((x, y), radius, name=names[0], axes=tuple(axes)[:2])
-        super().__init__(disk, tuple(axes)[2], (z, z + height), names[1:])
-        self.base, self.radius, self.height = np.array([x, y, z]), float(radius), float(height)
+        self.base, self.radius = np.array([x, y, z]), checked_length(radius, "the radius of a cylinder")
+        self.height = checked_length(height, "the height of a cylinder")
+        *across, along = checked_axes(axes, 3)
+        disk = Disk((x, y), self.radius, name=names[0], axes=across)
+        super().__init__(disk, along, (z, z + self.height), names[1:])
 
     def __repr__(self) -> str:
         return f"Cylinder(base={in_words(self.base)}, radius={self.radius:g}, height={self.height:g})"

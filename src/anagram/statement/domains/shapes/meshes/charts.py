@@ -34,7 +34,7 @@ class Rough(Chart):
         if count not in self._nodes:
             s = self._spread(count)
             found = self(s)
-            self._nodes[count] = s, self._moments.weights(found.x, found.normal, self.measure)
+            self._nodes[count] = s, self._moments(count).weights(found.x, found.normal, self.measure)
         return self._nodes[count]
 
     def _spread(self, count: int) -> np.ndarray:
@@ -47,8 +47,8 @@ class Rough(Chart):
                 return s[:count]
             tried *= 1.5
 
-    @property
-    def _moments(self) -> Moments:
+    def _moments(self, count: int) -> Moments:
+        """The integrals that weights of so many points shall give."""
         raise NotImplementedError
 
 
@@ -111,9 +111,8 @@ class Triangles(Rough):
         weight = (self.area / self.measure)[:, None, None] * (2 * u * w)[None, :, None] * w
         return s.reshape(2, -1).T, weight.ravel()
 
-    @property
-    def _moments(self) -> Moments:
-        return Moments(self.corners, self.surface.area_vectors[self.faces], solid=False)
+    def _moments(self, count: int) -> Moments:
+        return Moments(self.corners, self.surface.area_vectors[self.faces], count, solid=False)
 
     def where(self, holds: Callable[[np.ndarray], np.ndarray]) -> list[Chart]:
         """The triangles in whose middle a predicate is true."""
@@ -171,9 +170,8 @@ class Enclosed(Rough):
         x = self.low + s * self.extent
         return Placed(x, np.where(self.surface.winding(x) != 0, self.densest, 0.0), None)
 
-    @property
-    def _moments(self) -> Moments:
-        return Moments(self.surface.corners, self.surface.area_vectors, solid=True)
+    def _moments(self, count: int) -> Moments:
+        return Moments(self.surface.corners, self.surface.area_vectors, count, solid=True)
 
 
 def _along_a_curve(x: np.ndarray) -> np.ndarray:

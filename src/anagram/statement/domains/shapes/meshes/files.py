@@ -29,14 +29,14 @@ def read_mesh(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
     try:
         size = file.stat().st_size
         if not file.is_file():
-            raise FileError(f"'{file}' is no file")
+            raise FileError(f"the mesh '{file}' is no plain file")
         if size > MOST_BYTES:
             raise FileError(f"'{file}' has {size} bytes, more than a mesh of {MOST_FACES} triangles needs")
         data = file.read_bytes()
     except OSError as error:
         if isinstance(error, FileError):
             raise
-        raise FileError(f"'{file}' cannot be read: {error.strerror}") from error
+        raise FileError(f"the mesh '{file}' cannot be read: {error.strerror}") from error
     return _stl(data, file) if kind == "stl" else _by_trimesh(data, kind, file)
 
 
@@ -100,7 +100,7 @@ def write_stl(corners: np.ndarray, path: str | os.PathLike[str]) -> None:
     try:
         file.write_bytes(b"anagram".ljust(HEADER - 4) + struct.pack("<I", len(corners)) + records.tobytes())
     except OSError as error:
-        raise FileError(f"'{file}' cannot be written: {error.strerror}") from error
+        raise FileError(f"the mesh '{file}' cannot be written: {error.strerror}") from error
 
 
 # -- others -------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from anagram.errors import ProblemError
-from anagram.statement.arguments import bind_axes
+from anagram.statement.arguments import bind_predicate
 from anagram.statement.domains.shape import SPACE
 from anagram.statement.domains.shapes.meshes.charts import Enclosed, Triangles
 from anagram.statement.domains.shapes.meshes.files import read_mesh, write_stl
@@ -81,7 +81,7 @@ class Mesh(Solid):
         return self.surface.vertices
 
     @property
-    def faces(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def triangles(self) -> np.ndarray:
         """The numbers of the corners of its triangles (f, 3), counterclockwise seen from outside."""
         return self.surface.faces
 
@@ -95,8 +95,7 @@ class Mesh(Solid):
                 raise ProblemError(f"a part of a mesh needs a name other than {self.name!r}, not {part!r}")
             if not callable(where):
                 raise ProblemError(f"the part '{part}' of a mesh needs a function of the point, not {where!r}")
-            call = bind_axes(where, self.axes, f"the function of the part '{part}'")
-            here = left & np.array([bool(call(x)) for x in middle], dtype=bool)
+            here = left & bind_predicate(where, self.axes, f"the function of the part '{part}'")(middle)
             if not here.any():
                 raise ProblemError(f"the part '{part}' of the mesh has no triangles: its function is true of none left")
             found[part] = np.flatnonzero(here)

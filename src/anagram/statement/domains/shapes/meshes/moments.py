@@ -23,11 +23,12 @@ class Moments:
     Args:
         corners: of the triangles (f, 3, 3).
         areas: their outward normals, as long as their areas (f, 3).
+        count: of the points that get weights.
         solid: whether the integrals are over what they enclose.
     """
 
-    def __init__(self, corners: np.ndarray, areas: np.ndarray, *, solid: bool) -> None:
-        self.corners, self.areas, self.solid = corners, areas, solid
+    def __init__(self, corners: np.ndarray, areas: np.ndarray, count: int, *, solid: bool) -> None:
+        self.corners, self.areas, self.count, self.solid = corners, areas, count, solid
         self.sizes = np.linalg.norm(areas, axis=1)
         low, high = corners.min(axis=(0, 1)), corners.max(axis=(0, 1))
         self.middle, half = (low + high) / 2, (high - low) / 2
@@ -36,11 +37,14 @@ class Moments:
 
     @functools.cached_property
     def highest(self) -> int:
-        """The highest degree that can be had in a short time."""
+        """The highest degree that can be had with these points, and in a short time."""
         degree = HIGHEST if self.solid else ON_SURFACES
-        while degree > 1 and len(self.corners) * (degree / 2 + 2) ** 2 * (degree + 2) ** 3 > MOST_WORK:
+        while degree > 1 and (2 * len(_powers(degree)) > self.count or self._work(degree) > MOST_WORK):
             degree -= 1
         return degree
+
+    def _work(self, degree: int) -> float:
+        return len(self.corners) * (degree / 2 + 2) ** 2 * (degree + 2) ** 3
 
     def _vander(self, x: np.ndarray, degree: int) -> list[np.ndarray]:
         return [legvander(column, degree) for column in ((x - self.middle) / self.half).T]
@@ -100,10 +104,9 @@ class Moments:
         start = np.full(len(x), 1 / len(x))
         if normal is None:
             for degree in range(self.highest, 0, -1):
-                if 2 * len(_powers(degree)) <= len(x):
-                    found = _nearest_solution(self.values(x, degree), self.wanted(degree) / measure, start)
-                    if found is not None:
-                        return found
+                found = _nearest_solution(self.values(x, degree), self.wanted(degree) / measure, start)
+                if found is not None:
+                    return found
             return start
         found, first = start, 0
         fixed, wanted = np.zeros((0, len(x))), np.zeros(0)

@@ -63,25 +63,29 @@ def _arrays(vertices: Any, faces: Any, what: str) -> tuple[np.ndarray, np.ndarra
 def _welded(corners: np.ndarray, triangles: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Vertices with equal keys made one, triangles that are none any more left out."""
     used, triangles = np.unique(triangles, return_inverse=True)
-    # Zero has two signs, which are one place.
-    _, first, number = np.unique(keys[used] + 0.0, axis=0, return_index=True, return_inverse=True)
-    triangles = number.ravel()[triangles.reshape(-1, 3)]
+    keys = keys[used]
+    order = np.lexsort(keys.T)
+    new = np.append(True, np.any(keys[order[1:]] != keys[order[:-1]], axis=1))
+    number = np.empty(len(used), dtype=np.int64)
+    number[order] = np.cumsum(new) - 1
+    triangles = number[triangles.reshape(-1, 3)]
     a, b, c = triangles.T
-    return corners[used[first]], triangles[(a != b) & (b != c) & (c != a)]
+    return corners[used[order[new]]], triangles[(a != b) & (b != c) & (c != a)]
 
 
-def _edges(triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The edges of triangles, lower vertex first (3 f, 2), and the direction in which each is run through (±1)."""
+def _edges(triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """The edges of triangles, as lower · count + upper vertex (3 f,), the direction of each (±1), and that count."""
     edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
-    return np.sort(edges, axis=1), np.where(edges[:, 0] < edges[:, 1], 1, -1)
+    count = int(triangles.max(initial=0)) + 1
+    return edges.min(axis=1) * count + edges.max(axis=1), np.where(edges[:, 0] < edges[:, 1], 1, -1), count
 
 
 def _unpaired(triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For every edge whether it has an odd number of triangles, how often more one way than the other, and itself."""
-    edges, direction = _edges(triangles)
-    each, number = np.unique(edges, axis=0, return_inverse=True)
-    number = number.ravel()
-    return np.bincount(number) % 2 == 1, np.bincount(number, weights=direction), each
+    edges, direction, count = _edges(triangles)
+    each, number = np.unique(edges, return_inverse=True)
+    ends = np.stack([each // count, each % count], axis=1)
+    return np.bincount(number) % 2 == 1, np.bincount(number, weights=direction), ends
 
 
 def _refuse_open(corners: np.ndarray, triangles: np.ndarray, what: str) -> None:
@@ -122,10 +126,10 @@ def smooth_groups(surface: Surface) -> list[np.ndarray]:
     from scipy.sparse.csgraph import connected_components
 
     count = len(surface.faces)
-    edges, _ = _edges(surface.faces)
+    edges, _, _ = _edges(surface.faces)
     face = np.tile(np.arange(count), 3)
-    order = np.lexsort((face, edges[:, 1], edges[:, 0]))
-    same = np.all(edges[order[1:]] == edges[order[:-1]], axis=1)
+    order = np.lexsort((face, edges))
+    same = edges[order[1:]] == edges[order[:-1]]
     one, other = face[order[:-1][same]], face[order[1:][same]]
     size = np.linalg.norm(surface.area_vectors, axis=1)
     cosine = np.einsum("ni,ni->n", surface.area_vectors[one], surface.area_vectors[other])

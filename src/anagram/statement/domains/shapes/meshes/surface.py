@@ -108,7 +108,7 @@ class _Columns:
         low, high = corners[..., :2].min(axis=1) - slack, corners[..., :2].max(axis=1) + slack
         self.low = low.min(axis=0)
         extent = np.maximum(high.max(axis=0) - self.low, 1e-300)
-        self.count = int(np.clip(2 * np.sqrt(len(faces)), 8, 2000))
+        self.count = int(np.clip(2 * np.sqrt(len(faces)), 8, max(256, np.sqrt(len(faces)))))
         while True:
             self.width = extent / self.count
             first, last = self._cells(low), self._cells(high)
