@@ -28,8 +28,8 @@ def cover(loops: Sequence[Loop], shape: Any) -> list[Chart]:
     area = sum(piece.curve.area for loop in loops for piece in loop)
     if not charts or _folded(charts) or abs(sum(chart.measure for chart in charts) - area) > EXACT * area:
         raise ProblemError(
-            f"{shape!r} could not be cut into patches: some part of it is too thin; make it of simpler shapes, or leave "
-            "small pieces out"
+            f"{shape!r} could not be cut into patches: some part of it is too thin; make it of simpler shapes, or "
+            "leave small pieces out"
         )
     return charts
 
@@ -121,7 +121,6 @@ def _matched(loop: list[Curve], around: Curve, center: np.ndarray) -> list[tuple
     """The curves of a loop, cut where they are wide, each with the part of a closed curve in the same directions."""
     parts: list[Curve] = []
     for curve in loop:
-        a, b = curve.at(np.array([0.0, 1.0])) - center
         t = np.linspace(0, 1, 33)
         rays = curve.at(t) - center
         width = np.sum(np.arctan2(cross(rays[:-1], rays[1:]), np.sum(rays[:-1] * rays[1:], axis=1)))
