@@ -179,7 +179,7 @@ def _checked(vertices: Any, what: str) -> np.ndarray:
         ring = np.array(vertices, dtype=float)
     except (TypeError, ValueError, OverflowError):
         ring = np.zeros(0)
-    if ring.ndim != 2 or ring.shape[1] != 2:
+    if ring.ndim != 2 or ring.shape[-1] != 2:
         raise ProblemError(f"{what} needs vertices of two numbers each, as in [(0, 0), (1, 0), (0, 1)]")
     if not np.all(np.isfinite(ring)):
         raise ProblemError(f"{what} has a vertex that is not finite")

@@ -95,7 +95,7 @@ class Triangulation:
         return total
 
     def _to_the_left(self, edges: list[Edge]) -> list[Triangle]:
-        """The triangles that are reached from the left of the given edges without crossing one; [] if one is missing."""
+        """The triangles reached from the left of the given edges without crossing one; [] if one is missing."""
         found: dict[frozenset[int], Triangle] = {}
         stack = list(edges)
         while stack:
