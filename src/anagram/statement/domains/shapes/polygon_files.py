@@ -23,21 +23,25 @@ Rings = list[tuple[Any, Sequence[Any]]]  # outer rings, each with its holes
 def from_geojson(source: str | PathLike[str]) -> Rings:
     """The rings in a file of GeoJSON, or in its text."""
     if isinstance(source, str) and source.lstrip()[:1] in ("{", "["):
-        text, what, error = source, "the text of GeoJSON", ProblemError
-        if len(text) > LARGEST_FILE:
-            raise ProblemError(f"{what} is longer than {LARGEST_FILE} characters: simplify its polygons first")
-    else:
-        what, error = f"'{source}'", FileError
-        try:
-            text = read_text(Path(source), LARGEST_FILE)
-        except (OSError, ValueError, TypeError) as reason:
-            raise FileError(f"{what} cannot be read as a file of GeoJSON: {reason}") from None
+        if len(source) > LARGEST_FILE:
+            raise ProblemError(f"GeoJSON is longer than {LARGEST_FILE} characters: simplify its polygons first")
+        return _parsed(source)
     try:
-        return from_mapping(read_json(text))
+        text = read_text(Path(source), LARGEST_FILE)
+    except (OSError, ValueError, TypeError) as reason:
+        raise FileError(f"'{source}' cannot be read as a file of GeoJSON: {reason}") from None
+    try:
+        return _parsed(text)
     except ProblemError as reason:
-        raise error(f"{what} holds no usable polygon: {reason}") from None
+        raise FileError(f"the file '{source}' holds no usable polygon: {reason}") from None
+
+
+def _parsed(text: str) -> Rings:
+    try:
+        value = read_json(text)
     except ValueError as reason:
-        raise error(f"{what} is no JSON: {reason}") from None
+        raise ProblemError(f"GeoJSON is broken or cut off: {reason}") from None
+    return from_mapping(value)
 
 
 def from_mapping(value: Any) -> Rings:

@@ -79,7 +79,7 @@ def combine(first: Planar, how: str, second: Planar) -> list[Loop]:
         if abs(sum(piece.curve.area for piece in loop)) > THIN * float(np.prod(lengths))
     ]
     if not loops:
-        raise ProblemError(f"{what} is empty")
+        raise ProblemError(f"{what} is empty: nothing is left of both sets")
     return loops
 
 
