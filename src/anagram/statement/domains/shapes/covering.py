@@ -17,6 +17,7 @@ from anagram.statement.domains.shapes.outlines import Loop, Outline
 from anagram.statement.domains.shapes.sheets import Ring, Sheet, cross
 
 FEW = 4  # curves of a loop that are joined to one point
+MANY = 12  # curves around a ring that are joined to its other side
 ROOMY = 0.12  # distance of a centre from the tangents around it, compared with the root of the area
 WIDEST = 2 * np.pi / 3  # angle at which a patch of a ring is seen from its middle
 EXACT = 1e-9  # relative difference of the area of all charts from that inside of the loops
@@ -102,6 +103,8 @@ def _ring(outer: list[Curve], hole: list[Curve]) -> list[Chart]:
         ring = Ring(inner[0].piece(shift, shift + 1.0), outer[0])
         if _unfolded(ring, 0.1):
             return [ring]
+    if len(outer) + len(inner) > MANY:
+        return []  # fewer patches the other way
     if len(inner) == 1:
         pairs = _matched(outer, inner[0], center)
     elif len(outer) == 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -121,15 +122,19 @@ def _charts(triangles: Sequence[Triangle], sides: Sides) -> tuple[list[Chart], l
     charts: list[Chart] = []
     bad: list[Edge] = []
     left = set(joined)
-    while True:
-        # Those with the fewest neighbours first, so that few remain alone; each with the best of them.
-        open_ = [t for t in joined if t in left and any(o in left for o in joined[t])]
-        if not open_:
-            break
-        one = min(open_, key=lambda t: sum(o in left for o in joined[t]))
-        two = max((o for o in joined[one] if o in left), key=lambda o: joined[one][o][0])
+    # Those with the fewest neighbours first, so that few remain alone; each with the best of them.
+    waiting = [(len(others), triangle) for triangle, others in joined.items()]
+    heapq.heapify(waiting)
+    while waiting:
+        count, one = heapq.heappop(waiting)
+        free = [other for other in joined[one] if other in left]
+        if one not in left or not free or len(free) != count:
+            continue
+        two = max(free, key=lambda other: joined[one][other][0])
         charts.append(joined[one][two][1])
         left -= {one, two}
+        for near in {t for gone in (one, two) for t in joined[gone] if t in left}:
+            heapq.heappush(waiting, (sum(other in left for other in joined[near]), near))
     for triangle in joined:
         if triangle in left:
             fans = _fans(triangle, sides)
