@@ -113,8 +113,18 @@ def test_corners_where_disks_meet():
     assert_close([c.angle for c in corners], [4 * np.pi / 3] * 2)
     assert {c.parts for c in corners} == {("a", "b"), ("b", "a")}
     assert star().corners() == []
+    assert_close([c.angle for c in SHAPES["cusp"]().corners()], [0.0, 0.0], 1e-12, scale=1.0)
+    assert_close(sorted(c.angle for c in SHAPES["inscribed"]().corners()), [0.0] * 8 + [np.pi / 2] * 4)
     assert ag.Disk().corners() == []
     assert len((square() | ag.Box(x=(1, 2), y=(0, 1))).corners()) == 4  # straight joints are none
+
+
+@pytest.mark.parametrize("name", ["cusp", "inscribed", "moon", "gear"])
+def test_random_points_are_spread_evenly(name):
+    shape = SHAPES[name]()
+    x = shape.draw(ag.Sobol(4000), np.random.default_rng(0)).x
+    middle = np.array([moment_by_green(shape, 1, 0), moment_by_green(shape, 0, 1)]) / shape.measure
+    assert_close(x.mean(axis=0), middle, 0.01, scale=shape.edge.size)
 
 
 @pytest.mark.parametrize("rule", [ag.Sobol(400), ag.Uniform(400), ag.LatinHypercube(400), ag.Grid(20), ag.Cells(400)])

@@ -174,6 +174,15 @@ def test_pieces_that_share_edges_are_refused(other):
         ag.Polygon.from_geojson(json.dumps(value))
 
 
+def test_rings_may_share_a_vertex():
+    """As they may in files: pieces that touch at a point, a hole that touches the shore."""
+    touching = {"type": "MultiPolygon", "coordinates": [[RING], [[[4, 4], [5, 4], [5, 5], [4, 4]]]]}
+    assert_close(ag.Polygon.from_geojson(json.dumps(touching)).measure, 16.5)
+    pinched = ag.Polygon(SQUARE, [[(0, 0), (0.5, 0.2), (0.2, 0.5)]])
+    assert_close(pinched.measure, 1 - 0.105)
+    assert not pinched.contains(np.array([[0.2, 0.2]])).any()
+
+
 def test_pieces_that_overlap_are_refused():
     value = {"type": "MultiPolygon", "coordinates": [[RING], [HOLE]]}
     with pytest.raises(ag.ProblemError, match="two pieces of the polygon 'polygon' overlap"):

@@ -125,6 +125,7 @@ def test_order_of_boxes_and_shapes_does_not_matter_to_python():
 def test_regions_are_still_joined_by_bars():
     plate = square() - ag.Disk((0.5, 0.5), 0.25)
     assert_close((plate.boundary("x=0") | plate.boundary("disk")).measure, 1 + np.pi / 2)
+    assert_close((ag.Box(x=(0, 1)) | ag.Box(x=(2, 3))).measure, 2)
     box = ag.Box(t=(0, 1), x=(0, 1))
     assert_close((box.face(t=0) | box.face(x=0)).measure, 2)
 

@@ -61,7 +61,8 @@ class Curve(abc.ABC):
 
     def reversed(self) -> Curve:
         """The same curve from its end to its beginning."""
-        return self.piece(1.0, 0.0)
+        curve = self.piece(1.0, 0.0)
+        return curve if self.closed else curve.opened()
 
     @functools.cached_property
     def edges(self) -> np.ndarray:

@@ -151,7 +151,7 @@ class Polygon(Planar):
                     for k, (line, label) in enumerate(zip(lines, labels, strict=True))
                 ]
                 if signed_area(ring) * wanted < 0:
-                    pieces = [piece.cut(1.0, 0.0) for piece in reversed(pieces)]
+                    pieces = [piece.reversed() for piece in reversed(pieces)]
                 loops.append(pieces)
         return loops
 

@@ -69,7 +69,7 @@ def combine(first: Planar, how: str, second: Planar) -> list[Loop]:
     touches = how == "-"
     kept = _joined(mine, pieces[0], _ends(b, theirs) if touches else None, max(a.size, b.size))
     others = _joined(theirs, pieces[1], _ends(a, mine) if touches else None, max(a.size, b.size))
-    kept += [piece.cut(1.0, 0.0) for piece in others] if how == "-" else others
+    kept += [piece.reversed() for piece in others] if how == "-" else others
     what = f"{WORDS[how]} {first!r} {how} {second!r}"
     low = np.minimum(a.bounds[0], b.bounds[0])
     lengths = np.maximum(a.bounds[1], b.bounds[1]) - low
@@ -197,7 +197,7 @@ def _next(pieces: list[Piece], k: int, onward: list[int], reach: float) -> int:
     """Of pieces that leave a node, the one that bounds the same part of the set: the first one clockwise."""
     if len(onward) == 1:
         return onward[0]
-    back = _direction(pieces[k].cut(1.0, 0.0), reach)
+    back = _direction(pieces[k].reversed(), reach)
     turns = [np.angle(back / _direction(pieces[m], reach)) % (2 * np.pi) for m in onward]
     return onward[int(np.argmin(turns))]
 
