@@ -150,3 +150,24 @@ def test_a_predicate_cuts_curves_where_it_changes():
     assert_close(plate.boundary(lambda x, y: x > 0).measure, 4 + 0.4 * np.pi, 1e-11)
     with pytest.raises(ag.ProblemError, match="is true nowhere"):
         plate.boundary(lambda x, y: x > 5)
+
+
+@pytest.mark.parametrize("name", ["annulus", "two holes"])
+def test_a_polynomial_is_found_by_its_equation(name):
+    """The boundary and its normals are in the right places: a cubic solution comes out to rounding."""
+    shape = SHAPES[name]()
+    first, *others = shape.boundaries
+    problem = ag.Problem(
+        shape,
+        equation=ag.Condition(lambda u: ag.laplacian(u), equals=lambda x, y: 2 * y + 6 * x),
+        here=ag.Condition(lambda u: u, on=shape.boundary(first), equals=lambda x, y: x**2 * y + x**3),
+        there=ag.Condition(
+            lambda u: u.d("x") + u.d("y"),
+            on=shape.boundary(*others) if others else shape.boundary(),
+            equals=lambda x, y: 2 * x * y + 3 * x**2 + x**2,
+        ),
+        solution=lambda x, y: x**2 * y + x**3,
+    )
+    solution = ag.solve(problem, ag.Polynomial(4), points=ag.GaussLegendre(8), steps=5, progress=False)
+    x = shape.draw(ag.Uniform(50), np.random.default_rng(0)).x
+    assert_close(solution(x=x[:, 0], y=x[:, 1]), x[:, 0] ** 2 * x[:, 1] + x[:, 0] ** 3, 1e-8)

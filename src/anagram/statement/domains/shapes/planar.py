@@ -105,7 +105,7 @@ class Planar(Shape):
                 if np.pi - abs(turn) < SMOOTH:
                     turn = np.copysign(np.pi, _turn_nearby(before.curve, after.curve))
                 if abs(turn) > SMOOTH:
-                    found.append(Corner(after.curve.at(np.zeros(1))[0], np.pi - turn, (before.part, after.part)))
+                    found.append(Corner(after.curve.at(np.zeros(1))[0], float(np.pi - turn), (before.part, after.part)))
         return found
 
     # -- sets -------------------------------------------------------------------------------------------
