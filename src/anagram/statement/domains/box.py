@@ -131,7 +131,9 @@ class Box(Domain):
         return Polygon.of_box(self)
 
     def __or__(self, other: Any) -> Any:
-        return self.as_shape() | other if isinstance(other, Domain) else super().__or__(other)
+        # Intervals and other boxes are joined as regions, like faces; rectangles as the sets that they are.
+        rectangle = len(self.axes) == 2 and not self.periodic_axes
+        return self.as_shape() | other if rectangle and isinstance(other, Domain) else super().__or__(other)
 
     def __and__(self, other: Any) -> Any:
         return self.as_shape() & other if isinstance(other, Domain) else NotImplemented

@@ -17,6 +17,7 @@ from anagram.statement.domains.shapes.outlines import Loop, Outline
 from anagram.statement.domains.shapes.sheets import Ring, Sheet, cross
 
 FEW = 4  # curves of a loop that are joined to one point
+MANY = 12  # curves around a ring that are joined to its other side
 ROOMY = 0.12  # distance of a centre from the tangents around it, compared with the root of the area
 WIDEST = 2 * np.pi / 3  # angle at which a patch of a ring is seen from its middle
 EXACT = 1e-9  # relative difference of the area of all charts from that inside of the loops
@@ -28,8 +29,8 @@ def cover(loops: Sequence[Loop], shape: Any) -> list[Chart]:
     area = sum(piece.curve.area for loop in loops for piece in loop)
     if not charts or _folded(charts) or abs(sum(chart.measure for chart in charts) - area) > EXACT * area:
         raise ProblemError(
-            f"{shape!r} could not be cut into patches: some part of it is too thin; make it of simpler shapes, or leave "
-            "small pieces out"
+            f"{shape!r} could not be cut into patches: some part of it is too thin; make it of simpler shapes, or "
+            "leave small pieces out"
         )
     return charts
 
@@ -102,6 +103,8 @@ def _ring(outer: list[Curve], hole: list[Curve]) -> list[Chart]:
         ring = Ring(inner[0].piece(shift, shift + 1.0), outer[0])
         if _unfolded(ring, 0.1):
             return [ring]
+    if len(outer) + len(inner) > MANY:
+        return []  # fewer patches the other way
     if len(inner) == 1:
         pairs = _matched(outer, inner[0], center)
     elif len(outer) == 1:
@@ -121,7 +124,6 @@ def _matched(loop: list[Curve], around: Curve, center: np.ndarray) -> list[tuple
     """The curves of a loop, cut where they are wide, each with the part of a closed curve in the same directions."""
     parts: list[Curve] = []
     for curve in loop:
-        a, b = curve.at(np.array([0.0, 1.0])) - center
         t = np.linspace(0, 1, 33)
         rays = curve.at(t) - center
         width = np.sum(np.arctan2(cross(rays[:-1], rays[1:]), np.sum(rays[:-1] * rays[1:], axis=1)))

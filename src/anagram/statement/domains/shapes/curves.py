@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import copy
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -58,9 +59,16 @@ class Curve(abc.ABC):
         """Whether it is a piece of a line."""
         return False
 
+    def opened(self) -> Curve:
+        """A closed curve as one that has a corner where its ends meet."""
+        curve = copy.copy(self)
+        curve.closed = False
+        return curve
+
     def reversed(self) -> Curve:
         """The same curve from its end to its beginning."""
-        return self.piece(1.0, 0.0)
+        curve = self.piece(1.0, 0.0)
+        return curve if self.closed else curve.opened()
 
     @functools.cached_property
     def edges(self) -> np.ndarray:
@@ -223,7 +231,7 @@ class Wave(Curve):
         for first in range(0, len(t), block):
             phase = self.begin + t[first : first + block] * (self.end - self.begin)
             z = np.exp(2j * np.pi * np.outer(phase, self.harmonics)) @ amplitudes
-            found[first : first + block, 0], found[first : first + block, 1] = z.real, z.imag
+            found[first : first + block] = np.stack([np.real(z), np.imag(z)], axis=1)
         return found
 
     def piece(self, begin: float, end: float) -> Wave:

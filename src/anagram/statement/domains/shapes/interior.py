@@ -16,6 +16,7 @@ from anagram.statement.domains.shapes.outlines import Loop, Piece
 from anagram.statement.domains.shapes.planar import Planar
 from anagram.statement.domains.shapes.rings import crossing
 
+BLOCK = 512  # places at which a curve is evaluated at once
 MOST = 4096  # places at which a curve is sampled
 ROUNDING = 1e-14  # relative size of harmonics that are rounding
 RESOLVED = 1e-11  # relative size of the last harmonics of a curve that is smooth
@@ -57,11 +58,14 @@ class Interior(Planar):
         self._refuse_crossings()
 
     def _series(self, curve: Callable[[Any], Any], begin: float, end: float) -> Wave:
-        ends = _sampled(curve, np.array([begin, end]), self.name)
+        sampled = _sampler(curve, self.name)
+        ends = sampled(np.array([begin, end]))
         count = 32
         while True:
-            x = _sampled(curve, begin + (end - begin) * np.arange(count) / count, self.name)
+            x = sampled(begin + (end - begin) * np.arange(count) / count)
             size = float(np.ptp(x, axis=0).max())
+            if size == 0:
+                raise ProblemError(f"the curve '{self.name}' stands still: it is a point")
             if count == 32 and not np.linalg.norm(ends[1] - ends[0]) <= 1e-9 * size:
                 raise ProblemError(
                     f"the curve '{self.name}' is not closed: it begins at ({ends[0][0]:.6g}, {ends[0][1]:.6g}) "
@@ -85,9 +89,9 @@ class Interior(Planar):
         slope = self.wave.slope(self.wave.edges)
         speed = np.linalg.norm(slope, axis=1)
         if not speed.min() > 1e-9 * speed.max():
-            raise ProblemError(f"the curve '{self.name}' stands still somewhere: it has a cusp, or is a point")
+            raise ProblemError(f"the curve '{self.name}' stands still somewhere: it has a cusp there")
         fine = (self.wave.edges[:-1, None] + np.diff(self.wave.edges)[:, None] * np.arange(3) / 3).ravel()
-        place = crossing([self.wave.at(fine)], touching=False)
+        place = crossing([self.wave.at(fine)])
         if place is not None:
             raise ProblemError(f"the curve '{self.name}' crosses itself near ({place[0]:.6g}, {place[1]:.6g})")
 
@@ -98,21 +102,31 @@ class Interior(Planar):
         return f"Interior('{self.name}')"
 
 
-def _sampled(curve: Callable[[Any], Any], s: np.ndarray, name: str) -> np.ndarray:
-    """Points (n, 2) of a curve."""
+def _sampler(curve: Callable[[Any], Any], name: str) -> Callable[[np.ndarray], np.ndarray]:
+    """A function from parameters (n,) to points (n, 2) of a curve."""
 
     def point(s: Any) -> Any:
         return jnp.stack([jnp.asarray(value, dtype=float) for value in curve(s)])
 
-    try:
+    program = jax.jit(jax.vmap(point))
+
+    def values(s: np.ndarray) -> np.ndarray:
         try:
-            x = np.asarray(jax.vmap(point)(jnp.asarray(s)))
-        except Exception:  # not a function for arrays of JAX: then for one number after the other
-            x = np.array([[float(value) for value in curve(float(one))] for one in s])
-    except Exception as error:
-        raise ProblemError(f"the curve '{name}' failed with {type(error).__name__}: {error}") from error
-    if x.shape != (len(s), 2):
-        raise ProblemError(f"the curve '{name}' must give two numbers at a point: lambda s: (x, y)")
-    if not np.all(np.isfinite(x)):
-        raise ProblemError(f"the curve '{name}' is not finite everywhere")
-    return x
+            # In blocks of one size: one program is compiled for all of them.
+            blocks = np.resize(s, (-(-len(s) // BLOCK), BLOCK))
+            return np.concatenate([np.asarray(program(block)) for block in blocks])[: len(s)]
+        except Exception:  # no function for arrays of JAX: then for one number after the other
+            return np.array([[float(value) for value in curve(float(one))] for one in s])
+
+    def sampled(s: np.ndarray) -> np.ndarray:
+        try:
+            x = values(s)
+        except Exception as error:
+            raise ProblemError(f"the curve '{name}' failed with {type(error).__name__}: {error}") from error
+        if x.shape != (len(s), 2):
+            raise ProblemError(f"the curve '{name}' must give two numbers at a point: lambda s: (x, y)")
+        if not np.all(np.isfinite(x)):
+            raise ProblemError(f"the curve '{name}' is not finite everywhere")
+        return x
+
+    return sampled

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,7 +18,7 @@ from anagram.statement.domains.shapes.triangles import Edge, Triangle, Triangula
 
 TURN = 1.8  # radians by which a side of a patch turns, at most
 GOOD = 0.3  # sine of the angle between the directions of a patch with four sides, at least
-ROUNDS = 7  # of cutting curves into shorter ones
+ROUNDS = 12  # of cutting curves into shorter ones
 
 
 class Sides(NamedTuple):
@@ -35,14 +37,13 @@ def mesh(outer: Sequence[Curve], holes: Sequence[Sequence[Curve]]) -> list[Chart
             sides is None
             or crossing([np.array([c.at(np.zeros(1))[0] for c in loop]) for loop in loops], False) is not None
         ):
-            loops = [[half for curve in loop for half in _halves(curve)] for loop in loops]
+            loops = _finer(loops, _bulging(loops))
             continue
         triangles = Triangulation(sides.x, list(sides.edges)).inside
         charts, bad = _charts(triangles, sides)
         if triangles and not bad:
             return charts
-        wrong = {id(sides.edges[e]) for e in bad} or {id(c) for loop in loops for c in loop}
-        loops = [[half for c in loop for half in (_halves(c) if id(c) in wrong else [c])] for loop in loops]
+        loops = _finer(loops, {id(sides.edges[e]) for e in bad} or _bulging(loops))
     return []
 
 
@@ -58,11 +59,27 @@ def _short(curve: Curve) -> list[Curve]:
     # Each part turns by the same amount, or nearly: half by turning, half by length of the parameter.
     progress = np.concatenate([[0], np.cumsum(turns)]) / turns.sum() + curve.edges
     cuts = np.interp(np.linspace(0, 2, count + 1), progress, curve.edges)
-    return [curve.piece(a, b) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [curve.piece(a, b) for a, b in itertools.pairwise(cuts)]
 
 
-def _halves(curve: Curve) -> list[Curve]:
-    return [curve] if curve.straight else [curve.piece(0.0, 0.5), curve.piece(0.5, 1.0)]
+def _finer(loops: list[list[Curve]], which: set[int]) -> list[list[Curve]]:
+    """Loops in which some curves, by their ids, are halved."""
+
+    def halves(curve: Curve) -> list[Curve]:
+        if curve.straight or id(curve) not in which:
+            return [curve]
+        return [curve.piece(0.0, 0.5), curve.piece(0.5, 1.0)]
+
+    return [[half for curve in loop for half in halves(curve)] for loop in loops]
+
+
+def _bulging(loops: list[list[Curve]]) -> set[int]:
+    """The curves that leave their chords most, by their ids."""
+    away = {}
+    for curve in (curve for loop in loops for curve in loop):
+        a, b, c = curve.at(np.array([0.0, 0.5, 1.0]))
+        away[id(curve)] = np.linalg.norm(b - (a + c) / 2)
+    return {key for key, value in away.items() if value >= 0.6 * max(away.values())}
 
 
 def _sides(loops: Sequence[Sequence[Curve]]) -> Sides | None:
@@ -105,15 +122,19 @@ def _charts(triangles: Sequence[Triangle], sides: Sides) -> tuple[list[Chart], l
     charts: list[Chart] = []
     bad: list[Edge] = []
     left = set(joined)
-    while True:
-        # Those with the fewest neighbours first, so that few remain alone; each with the best of them.
-        open_ = [t for t in joined if t in left and any(o in left for o in joined[t])]
-        if not open_:
-            break
-        one = min(open_, key=lambda t: sum(o in left for o in joined[t]))
-        two = max((o for o in joined[one] if o in left), key=lambda o: joined[one][o][0])
+    # Those with the fewest neighbours first, so that few remain alone; each with the best of them.
+    waiting = [(len(others), triangle) for triangle, others in joined.items()]
+    heapq.heapify(waiting)
+    while waiting:
+        count, one = heapq.heappop(waiting)
+        free = [other for other in joined[one] if other in left]
+        if one not in left or not free or len(free) != count:
+            continue
+        two = max(free, key=lambda other: joined[one][other][0])
         charts.append(joined[one][two][1])
         left -= {one, two}
+        for near in {t for gone in (one, two) for t in joined[gone] if t in left}:
+            heapq.heappush(waiting, (sum(other in left for other in joined[near]), near))
     for triangle in joined:
         if triangle in left:
             fans = _fans(triangle, sides)
@@ -143,8 +164,8 @@ def _quality(sheet: Sheet) -> float:
     return float(np.min(cross(along, up) / np.maximum(lengths, 1e-300)))
 
 
-def _fans(triangle: Triangle, sides: Sides) -> list[Fan]:
-    """A triangle with curved sides by fans: one from a corner if only one side is curved, else three from its middle."""
+def _fans(triangle: Triangle, sides: Sides) -> Sequence[Fan | Sheet]:
+    """A triangle with curved sides by fans: one from a corner if one side is curved, else three from its middle."""
     a, b, c = triangle
     curved = [e for e in ((a, b), (b, c), (c, a)) if e in sides.edges and not sides.edges[e].straight]
     if len(curved) <= 1:
@@ -153,11 +174,29 @@ def _fans(triangle: Triangle, sides: Sides) -> list[Fan]:
         return [fan] if _opens(fan) else []
     center = np.mean([_side(sides, p, q).at(np.array([0.0, 0.5])) for p, q in ((a, b), (b, c), (c, a))], axis=(0, 1))
     fans = [Fan(center, _side(sides, p, q)) for p, q in ((a, b), (b, c), (c, a))]
-    return fans if all(_opens(fan) for fan in fans) else []
+    if all(_opens(fan) for fan in fans):
+        return fans
+    return _cusp(triangle, sides) if len(curved) == 2 else []
+
+
+def _cusp(triangle: Triangle, sides: Sides) -> list[Sheet]:
+    """A triangle with two curved sides that may touch where they meet: straight lines join them."""
+    corner = next(
+        p
+        for p, q, r in (triangle, triangle[1:] + triangle[:1], triangle[2:] + triangle[:2])
+        if not _side(sides, p, q).straight and not _side(sides, r, p).straight
+    )
+    k = triangle.index(corner)
+    p, q, r = triangle[k:] + triangle[:k]
+    point = Line(sides.x[p], sides.x[p])
+    sheet = Sheet((_side(sides, p, q), _side(sides, q, r), _side(sides, r, p), point))
+    s, _ = draw_unit(GaussLegendre(12), (UNIT, UNIT))
+    _, along, up = sheet.with_slopes(s)
+    return [sheet] if np.all(cross(along, up) > 0) else []
 
 
 def _opens(fan: Fan) -> bool:
     """Whether the curve of a fan goes round its apex, counterclockwise and nowhere along a ray."""
-    t = np.linspace(0, 1, 25)
+    t = (np.arange(24) + 0.5) / 24  # at its ends it may begin along a ray: there the set has a cusp
     turn = cross(fan.curve.at(t) - fan.apex, fan.curve.slope(t))
-    return bool(np.all(turn > 0.02 * turn.mean()))
+    return bool(np.all(turn > 0.01 * turn.mean()))

@@ -31,6 +31,10 @@ class Piece(NamedTuple):
         """A part of it, see `Curve.piece`."""
         return self._replace(curve=self.curve.piece(begin, end))
 
+    def reversed(self) -> Piece:
+        """The same from its end to its beginning."""
+        return self._replace(curve=self.curve.reversed())
+
 
 Loop = list[Piece]
 

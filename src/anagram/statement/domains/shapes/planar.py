@@ -14,10 +14,23 @@ from anagram.statement.domains.box import Box
 from anagram.statement.domains.patch import Chart
 from anagram.statement.domains.region import WITHIN, Region
 from anagram.statement.domains.shape import Shape
-from anagram.statement.domains.shapes.curves import Edge
+from anagram.statement.domains.shapes.curves import Curve, Edge
 from anagram.statement.domains.shapes.outlines import Loop, Outline
 
 SMOOTH = 1e-7  # radians by which a boundary may turn at once where it has no corner
+
+
+def _turn(a: np.ndarray, b: np.ndarray) -> float:
+    """The angle from one direction to another, counterclockwise."""
+    return float(np.arctan2(a[0] * b[1] - a[1] * b[0], a @ b))
+
+
+def _turn_nearby(before: Curve, after: Curve) -> float:
+    """To which side a boundary turns at a cusp, seen at the same distance from it on both curves."""
+    reach = 1e-3 * min(before.length, after.length)
+    a = np.diff(before.at(np.array([1 - reach / before.length, 1.0])), axis=0)[0]
+    b = np.diff(after.at(np.array([0.0, reach / after.length])), axis=0)[0]
+    return _turn(a, b)
 
 
 class Corner(NamedTuple):
@@ -90,11 +103,14 @@ class Planar(Shape):
         found = []
         for loop in self.loops():
             for before, after in zip([loop[-1], *loop[:-1]], loop, strict=True):
-                a, b = before.curve.slope(np.ones(1))[0], after.curve.slope(np.zeros(1))[0]
-                turn = float(np.arctan2(a[0] * b[1] - a[1] * b[0], a @ b))
+                turn = _turn(before.curve.slope(np.ones(1))[0], after.curve.slope(np.zeros(1))[0])
+                if np.pi - abs(turn) < SMOOTH:
+                    turn = np.copysign(np.pi, _turn_nearby(before.curve, after.curve))
                 if abs(turn) > SMOOTH:
-                    point, start = after.curve.at(np.zeros(1))[0], float(np.arctan2(b[1], b[0]))
-                    found.append(Corner(point, np.pi - turn, (before.part, after.part), start))
+                    (along,) = after.curve.slope(np.zeros(1))
+                    start = float(np.arctan2(along[1], along[0]))
+                    point = after.curve.at(np.zeros(1))[0]
+                    found.append(Corner(point, float(np.pi - turn), (before.part, after.part), start))
         return found
 
     # -- sets -------------------------------------------------------------------------------------------

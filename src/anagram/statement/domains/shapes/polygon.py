@@ -19,7 +19,8 @@ from anagram.statement.domains.shapes.planar import Planar
 from anagram.statement.domains.shapes.polygon_files import MOST_VERTICES, Rings, from_geojson, from_mapping, from_wkt
 from anagram.statement.domains.shapes.rings import crossing, signed_area
 
-FLAT = 1e-12  # of the square of its size: a ring with less area is a line
+FLAT = 1e-12  # of its length: how wide a ring must be to have an area
+LARGEST = 1e100  # coordinate; squares of larger ones are none
 
 
 class Polygon(Planar):
@@ -115,25 +116,23 @@ class Polygon(Planar):
         if place is not None:
             raise ProblemError(
                 f"the polygon '{self.name}' crosses or touches itself near ({place[0]:.6g}, {place[1]:.6g}): "
-                "its edges may meet at common vertices alone"
+                "its edges may meet at common vertices alone; pieces that share an edge are joined by |"
             )
-        # A hole lies in its own outer ring alone, and an outer ring in no other one.
-        outlines = [Outline([_lines(outer)]) for outer, _ in self.pieces]
-        for k, (outer, holes) in enumerate(self.pieces):
-            for m, outline in enumerate(outlines):
-                for ring in (outer, *holes) if m != k else holes:
-                    inside = bool(outline.contains((ring[:1] + ring[1:2]) / 2, 0.0)[0])
-                    if inside != (m == k):
-                        raise ProblemError(
-                            f"a hole of the polygon '{self.name}' lies outside of it"
-                            if m == k
-                            else f"two pieces of the polygon '{self.name}' overlap"
-                        )
-            for one, hole in enumerate(holes):
-                inner = Outline([_lines(hole)])
-                for two, other in enumerate(holes):
-                    if one != two and inner.contains((other[:1] + other[1:2]) / 2, 0.0)[0]:
-                        raise ProblemError(f"two holes of the polygon '{self.name}' overlap")
+        # A hole lies in its own outer ring; no other ring lies inside of a piece. As no edges cross, one place tells.
+        middles = [(ring[0] + ring[1]) / 2 for ring in rings]
+        first = 0
+        for outer, holes in self.pieces:
+            mine = slice(first, first + 1 + len(holes))
+            first += 1 + len(holes)
+            own, others = np.array(middles[mine]), np.array(middles[: mine.start] + middles[mine.stop :]).reshape(-1, 2)
+            if not Outline([_lines(outer)]).contains(own[1:], 0.0).all():
+                raise ProblemError(f"a hole of the polygon '{self.name}' lies outside of it")
+            if Outline([_lines(outer), *map(_lines, holes)]).contains(others, 0.0).any():
+                raise ProblemError(f"two pieces of the polygon '{self.name}' overlap")
+            if any(
+                Outline([_lines(hole)]).contains(np.delete(own[1:], k, 0), 0.0).any() for k, hole in enumerate(holes)
+            ):
+                raise ProblemError(f"two holes of the polygon '{self.name}' overlap")
 
     def loops(self) -> list[Loop]:
         return self._loops
@@ -152,7 +151,7 @@ class Polygon(Planar):
                     for k, (line, label) in enumerate(zip(lines, labels, strict=True))
                 ]
                 if signed_area(ring) * wanted < 0:
-                    pieces = [piece.cut(1.0, 0.0) for piece in reversed(pieces)]
+                    pieces = [piece.reversed() for piece in reversed(pieces)]
                 loops.append(pieces)
         return loops
 
@@ -179,7 +178,7 @@ def _checked(vertices: Any, what: str) -> np.ndarray:
         ring = np.array(vertices, dtype=float)
     except (TypeError, ValueError, OverflowError):
         ring = np.zeros(0)
-    if ring.ndim != 2 or ring.shape[1] != 2:
+    if ring.ndim != 2 or ring.shape[-1] != 2:
         raise ProblemError(f"{what} needs vertices of two numbers each, as in [(0, 0), (1, 0), (0, 1)]")
     if not np.all(np.isfinite(ring)):
         raise ProblemError(f"{what} has a vertex that is not finite")
@@ -187,11 +186,14 @@ def _checked(vertices: Any, what: str) -> np.ndarray:
         ring = ring[:-1]
     if len(ring) < 3:
         raise ProblemError(f"{what} needs at least three vertices, not {len(ring)}")
-    size = np.ptp(ring, axis=0).max()
+    size, largest = np.ptp(ring, axis=0).max(), np.abs(ring).max()
+    if largest > LARGEST:
+        raise ProblemError(f"{what} has a vertex at {largest:g}: take other units")
     repeated = np.flatnonzero(np.linalg.norm(ring - np.roll(ring, -1, axis=0), axis=1) <= 1e-12 * size)
-    if len(repeated):
+    if len(repeated) and size > 0:
         k = int(repeated[0])
         raise ProblemError(f"{what} has the vertex ({ring[k][0]:g}, {ring[k][1]:g}) twice in a row: leave one out")
-    if not abs(signed_area(ring)) > FLAT * size**2:
+    spread = np.linalg.svd((ring - ring.mean(axis=0)) / max(size, 1e-300), compute_uv=False)
+    if not spread[1] > FLAT * spread[0]:
         raise ProblemError(f"{what} has no area: all of its vertices lie on a line")
     return ring

@@ -23,21 +23,25 @@ Rings = list[tuple[Any, Sequence[Any]]]  # outer rings, each with its holes
 def from_geojson(source: str | PathLike[str]) -> Rings:
     """The rings in a file of GeoJSON, or in its text."""
     if isinstance(source, str) and source.lstrip()[:1] in ("{", "["):
-        text, what, error = source, "the text of GeoJSON", ProblemError
-        if len(text) > LARGEST_FILE:
-            raise ProblemError(f"{what} is longer than {LARGEST_FILE} characters: simplify its polygons first")
-    else:
-        what, error = f"'{source}'", FileError
-        try:
-            text = read_text(Path(source), LARGEST_FILE)
-        except (OSError, ValueError, TypeError) as reason:
-            raise FileError(f"{what} cannot be read as a file of GeoJSON: {reason}") from None
+        if len(source) > LARGEST_FILE:
+            raise ProblemError(f"GeoJSON is longer than {LARGEST_FILE} characters: simplify its polygons first")
+        return _parsed(source)
     try:
-        return from_mapping(read_json(text))
+        text = read_text(Path(source), LARGEST_FILE)
+    except (OSError, ValueError, TypeError) as reason:
+        raise FileError(f"'{source}' cannot be read as a file of GeoJSON: {reason}") from None
+    try:
+        return _parsed(text)
     except ProblemError as reason:
-        raise error(f"{what} holds no usable polygon: {reason}") from None
+        raise FileError(f"the file '{source}' holds no usable polygon: {reason}") from None
+
+
+def _parsed(text: str) -> Rings:
+    try:
+        value = read_json(text)
     except ValueError as reason:
-        raise error(f"{what} is no JSON: {reason}") from None
+        raise ProblemError(f"GeoJSON is broken or cut off: {reason}") from None
+    return from_mapping(value)
 
 
 def from_mapping(value: Any) -> Rings:
@@ -58,17 +62,20 @@ def _rings(value: Any, depth: int) -> Rings:
         inner = value.get("features" if kind == "FeatureCollection" else "geometries")
         return [rings for entry in _listed(inner, kind) for rings in _rings(entry, depth + 1)]
     if kind not in ("Polygon", "MultiPolygon"):
-        raise ProblemError(
-            f"a Polygon or a MultiPolygon is needed, not {kind if isinstance(kind, str) else value!r:.80}"
-        )
+        raise ProblemError(f"a Polygon or a MultiPolygon is needed, not {_shown(value if kind is None else kind)}")
     coordinates = _listed(value.get("coordinates"), kind)
     return [_piece(piece, kind) for piece in ([coordinates] if kind == "Polygon" else coordinates)]
 
 
 def _listed(value: Any, what: str) -> Sequence[Any]:
     if not isinstance(value, list | tuple):
-        raise ProblemError(f"a {what} of GeoJSON has a list in it, not {value!r:.80}")
+        raise ProblemError(f"a {what} of GeoJSON has a list in it, not {_shown(value)}")
     return value
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _piece(rings: Any, what: str) -> tuple[Any, Sequence[Any]]:
@@ -90,7 +97,7 @@ def _ring(ring: Any, what: str) -> np.ndarray:
             or not 2 <= len(point) <= 4
             or not all(isinstance(v, int | float) and not isinstance(v, bool) for v in point)
         ):
-            raise ProblemError(f"a vertex has two numbers, not {point!r:.80}")
+            raise ProblemError(f"a vertex has two numbers, not {_shown(point)}")
         try:
             pairs.append((float(point[0]), float(point[1])))
         except OverflowError:
@@ -100,18 +107,14 @@ def _ring(ring: Any, what: str) -> np.ndarray:
 
 def _closed(ring: np.ndarray) -> np.ndarray:
     if len(ring) < 4 or not np.array_equal(ring[0], ring[-1]):
-        raise ProblemError(
-            "a ring is not closed: it has four vertices at least, and the last one is the first one again"
-        )
+        raise ProblemError("a ring is not closed: it needs four vertices, and the last one is the first one again")
     return ring[:-1]
 
 
 def _counted(rings: Rings) -> Rings:
     count = sum(len(ring) for outer, holes in rings for ring in (outer, *holes))
     if count > MOST_VERTICES:
-        raise ProblemError(
-            f"{count} vertices are more than the {MOST_VERTICES} that are read: simplify the polygons first"
-        )
+        raise ProblemError(f"{count} vertices are more than the {MOST_VERTICES} that are read: simplify them first")
     return rings
 
 
@@ -123,7 +126,7 @@ _TOKEN = re.compile(r"\s*([(),]|[^\s(),]+)")
 def from_wkt(text: str) -> Rings:
     """The rings in well-known text."""
     if not isinstance(text, str):
-        raise ProblemError(f"well-known text is a str, not {text!r:.80}")
+        raise ProblemError(f"well-known text is a str, not {_shown(text)}")
     if len(text) > LARGEST_FILE:
         raise ProblemError(f"well-known text is longer than {LARGEST_FILE} characters: simplify its polygons first")
     head = _HEAD.match(text)

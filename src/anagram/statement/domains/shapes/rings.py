@@ -20,7 +20,7 @@ def crossing(rings: Sequence[np.ndarray], touching: bool = True) -> np.ndarray |
     """A place (2,) where edges cross or run together, or None.
 
     With `touching` places count where a vertex of a ring lies on an edge of the same ring, or inside of an edge of
-    another ring; two rings may share vertices.
+    another ring, and edges that two rings share; two rings may share vertices.
     """
     a = np.concatenate(rings)
     b = np.concatenate([np.roll(ring, -1, axis=0) for ring in rings])
@@ -31,16 +31,22 @@ def crossing(rings: Sequence[np.ndarray], touching: bool = True) -> np.ndarray |
     size = float(np.ptp(a, axis=0).max())
     tolerance = 1e-12 * max(size, float(np.abs(a).max()))
     low, high = np.minimum(a, b) - tolerance, np.maximum(a, b) + tolerance
-    block = max(1, PAIRS // len(a))
-    for first in range(0, len(a), block):
-        some = slice(first, first + block)
-        near = np.all((low[some, None] <= high) & (low <= high[some, None]), axis=2)
-        k, m = np.nonzero(near)
-        k = k + first
-        k, m = k[k < m], m[k < m]
-        found = _meeting(a, b, k, m, owner, following, tolerance, touching)
+    # In the order of their left ends, an edge meets only those that begin before it ends.
+    order = np.argsort(low[:, 0], kind="stable")
+    last = np.searchsorted(low[order, 0], high[order, 0], "right")
+    before = np.concatenate([[0], np.cumsum(last - np.arange(len(a)) - 1)])
+    first = 0
+    while first < len(a):
+        stop = max(first + 1, int(np.searchsorted(before, before[first] + PAIRS, "right")) - 1)
+        counts = np.diff(before[first : stop + 1])
+        left = np.repeat(np.arange(first, stop), counts)
+        right = left + 1 + np.arange(len(left)) - np.repeat(before[first:stop] - before[first], counts)
+        k, m = order[left], order[right]
+        near = (low[k, 1] <= high[m, 1]) & (low[m, 1] <= high[k, 1])
+        found = _meeting(a, b, k[near], m[near], owner, following, tolerance, touching)
         if found is not None:
             return found
+        first = stop
     return None
 
 
@@ -72,6 +78,12 @@ def _meeting(
         return a[k[n]] + share * (b[k[n]] - a[k[n]])
     if not touching:
         return None
+    together = np.minimum(
+        np.linalg.norm(a[k] - a[m], axis=1) + np.linalg.norm(b[k] - b[m], axis=1),
+        np.linalg.norm(a[k] - b[m], axis=1) + np.linalg.norm(b[k] - a[m], axis=1),
+    )
+    if np.any(together <= tolerance):
+        return a[k[int(np.argmin(together))]]
     for column, (point, edge) in enumerate(((a[k], m), (b[k], m), (a[m], k), (b[m], k))):
         along = b[edge] - a[edge]
         length = np.linalg.norm(along, axis=1)

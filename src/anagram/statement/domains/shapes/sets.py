@@ -63,9 +63,13 @@ def combine(first: Planar, how: str, second: Planar) -> list[Loop]:
     pieces = [[piece for loop in shape.loops() for piece in loop] for shape in (first, second)]
     of_first, of_second = cuts(a, b)
     keep_first, keep_second, together = KEPT[how]
-    kept = _joined(_stretches(a, of_first, b), pieces[0], (keep_first, together))
-    others = _joined(_stretches(b, of_second, a), pieces[1], (keep_second,))
-    kept += [piece.cut(1.0, 0.0) for piece in others] if how == "-" else others
+    mine = [s for s in _stretches(a, of_first, b) if s.side in (keep_first, together)]
+    theirs = [s for s in _stretches(b, of_second, a) if s.side == keep_second]
+    # What is cut out may touch the boundary from inside: there the set has cusps, where both curves end.
+    touches = how == "-"
+    kept = _joined(mine, pieces[0], _ends(b, theirs) if touches else None, max(a.size, b.size))
+    others = _joined(theirs, pieces[1], _ends(a, mine) if touches else None, max(a.size, b.size))
+    kept += [piece.reversed() for piece in others] if how == "-" else others
     what = f"{WORDS[how]} {first!r} {how} {second!r}"
     low = np.minimum(a.bounds[0], b.bounds[0])
     lengths = np.maximum(a.bounds[1], b.bounds[1]) - low
@@ -75,7 +79,7 @@ def combine(first: Planar, how: str, second: Planar) -> list[Loop]:
         if abs(sum(piece.curve.area for piece in loop)) > THIN * float(np.prod(lengths))
     ]
     if not loops:
-        raise ProblemError(f"{what} is empty")
+        raise ProblemError(f"{what} is empty: nothing is left of both sets")
     return loops
 
 
@@ -83,10 +87,8 @@ def _stretches(mine: Outline, cut: list[list[float]], other: Outline) -> list[St
     """The pieces of one boundary between its cuts, and where they lie: inside, outside or along the other set."""
     found: list[tuple[int, float, float]] = []
     for k, (curve, ts) in enumerate(zip(mine.curves, cut, strict=True)):
-        if curve.closed:
-            ends = [*ts, ts[0] + 1.0] if ts else [0.0, 1.0]
-        else:
-            ends = [0.0, *ts, 1.0]
+        around = [*ts, ts[0] + 1.0] if ts else [0.0, 1.0]
+        ends = around if curve.closed else [0.0, *ts, 1.0]
         found += [(k, begin, end) for begin, end in itertools.pairwise(ends)]
     size = max(mine.size, other.size)
     shares = np.array([0.5, 0.2, 0.8])
@@ -111,24 +113,37 @@ def _at(outline: Outline, curve: int, t: np.ndarray) -> np.ndarray:
     return outline.curves[curve].at(t % 1.0 if outline.curves[curve].closed else t)
 
 
-def _joined(stretches: list[Stretch], pieces: list[Piece], sides: tuple[str, ...]) -> list[Piece]:
-    """The pieces that lie on the wanted sides; those that follow each other on one curve are one again."""
+def _ends(outline: Outline, stretches: list[Stretch]) -> np.ndarray:
+    """The places (n, 2) where pieces of a boundary begin."""
+    return np.array([_at(outline, s.piece, np.array([s.begin]))[0] for s in stretches]).reshape(-1, 2)
+
+
+def _joined(stretches: list[Stretch], pieces: list[Piece], nodes: np.ndarray | None, size: float) -> list[Piece]:
+    """Pieces of a boundary; those that follow each other on one curve are one again, unless a node lies between."""
+
+    def stays(piece: Piece, t: float) -> bool:
+        if nodes is None or not len(nodes):
+            return False
+        x = piece.curve.at(np.array([t % 1.0 if piece.curve.closed else t]))
+        return bool(np.linalg.norm(nodes - x, axis=1).min() <= 4 * NODE * size)
+
     found: list[Piece] = []
     for k, group in itertools.groupby(stretches, key=lambda s: s.piece):
-        mine = list(group)
-        runs: list[list[float]] = []
-        for stretch in mine:
-            if stretch.side in sides:
-                if runs and runs[-1][1] == stretch.begin:
-                    runs[-1][1] = stretch.end
-                else:
-                    runs.append([stretch.begin, stretch.end])
-        closed = pieces[k].curve.closed
-        if closed and len(runs) > 1 and runs[-1][1] == runs[0][0] + 1.0:
-            last = runs.pop()
-            runs[0][0] = last[0] - 1.0
-        whole = [0.0, 1.0] if not closed else [mine[0].begin, mine[0].begin + 1.0]
-        found += [pieces[k] if run == whole else pieces[k].cut(*run) for run in runs]
+        piece, runs = pieces[k], list[list[float]]()
+        for stretch in group:
+            if runs and runs[-1][1] == stretch.begin and not stays(piece, stretch.begin):
+                runs[-1][1] = stretch.end
+            else:
+                runs.append([stretch.begin, stretch.end])
+        first, last = runs[0], runs[-1]
+        if piece.curve.closed and len(runs) > 1 and last[1] == first[0] + 1.0 and not stays(piece, first[0]):
+            first[0] = runs.pop()[0] - 1.0
+        for begin, end in runs:
+            if piece.curve.closed and end == begin + 1.0:
+                opened = piece.cut(begin, end)
+                found.append(opened._replace(curve=opened.curve.opened()) if stays(piece, begin) else piece)
+            else:
+                found.append(piece if (begin, end) == (0.0, 1.0) else piece.cut(begin, end))
     return found
 
 
@@ -136,8 +151,18 @@ def _loops(pieces: list[Piece], size: float, what: str) -> list[Loop]:
     """Directed pieces put together to closed loops."""
     loops: list[Loop] = [[piece] for piece in pieces if piece.curve.closed]
     rest = [piece for piece in pieces if not piece.curve.closed]
-    if not rest:
-        return loops
+    return _in_order([*loops, *_open_loops(rest, size, what)], pieces) if rest else loops
+
+
+def _in_order(loops: list[Loop], pieces: list[Piece]) -> list[Loop]:
+    """Loops in the order of their first pieces: parts of the first shape come first."""
+    place = {id(piece): k for k, piece in enumerate(pieces)}
+    return sorted(loops, key=lambda loop: min(place[id(piece)] for piece in loop))
+
+
+def _open_loops(rest: list[Piece], size: float, what: str) -> list[Loop]:
+    """Directed pieces with ends put together to closed loops."""
+    loops: list[Loop] = []
     ends = np.array([piece.curve.at(np.array([0.0, 1.0])) for piece in rest])
     node = _nodes(ends.reshape(-1, 2), 4 * NODE * size).reshape(-1, 2)
     leaving: dict[int, list[int]] = {}
@@ -172,7 +197,7 @@ def _next(pieces: list[Piece], k: int, onward: list[int], reach: float) -> int:
     """Of pieces that leave a node, the one that bounds the same part of the set: the first one clockwise."""
     if len(onward) == 1:
         return onward[0]
-    back = _direction(pieces[k].cut(1.0, 0.0), reach)
+    back = _direction(pieces[k].reversed(), reach)
     turns = [np.angle(back / _direction(pieces[m], reach)) % (2 * np.pi) for m in onward]
     return onward[int(np.argmin(turns))]
 

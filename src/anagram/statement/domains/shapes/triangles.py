@@ -17,7 +17,10 @@ class Triangulation:
     """
 
     def __init__(self, x: np.ndarray, edges: list[Edge]) -> None:
-        self.x, self.fixed = x, set(edges) | {(b, a) for a, b in edges}
+        # Four points far outside: all others lie inside of their hull, where edges in a line are nothing special.
+        middle, reach = x.mean(axis=0), 8 * np.ptp(x, axis=0).max()
+        frame = middle + reach * np.array([[-1.0, -0.9], [1.0, -1.1], [0.9, 1.0], [-1.1, 0.9]])
+        self.x, self.fixed = np.concatenate([x, frame]), set(edges) | {(b, a) for a, b in edges}
         self.corner: dict[Edge, int] = {}
         self._delaunay()
         for a, b in edges:
@@ -95,7 +98,7 @@ class Triangulation:
         return total
 
     def _to_the_left(self, edges: list[Edge]) -> list[Triangle]:
-        """The triangles that are reached from the left of the given edges without crossing one; [] if one is missing."""
+        """The triangles reached from the left of the given edges without crossing one; [] if one is missing."""
         found: dict[frozenset[int], Triangle] = {}
         stack = list(edges)
         while stack:
