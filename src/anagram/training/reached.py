@@ -104,8 +104,8 @@ class Reached:
     def __call__(self, *coordinates: Any, **named: Any) -> Any:
         """The unknown at points; a dictionary by name if there are several.
 
-        It is NaN where it does not live. Outside of the domain nothing was learned, and points there are an error, unless
-        ``outside="nan"`` or ``outside="extrapolate"`` is given: no value, or that of the network all the same.
+        It is NaN where it does not live. Outside of the domain nothing was learned, and points there are an error,
+        unless ``outside="nan"`` or ``outside="extrapolate"`` is given: no value, or that of the network all the same.
         """
         return self._named(self._unknowns, coordinates, named)
 
