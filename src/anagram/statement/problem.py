@@ -206,6 +206,7 @@ class Problem:
         bounds = np.array(list(self.domain.intervals.values()))
         x = bounds[:, 0] + (bounds[:, 1] - bounds[:, 0]) * rng.uniform(size=(16, len(bounds)))
         self.exact(x)
+        probe.check_periods(self, x)
 
     @property
     def equations(self) -> dict[str, str]:
