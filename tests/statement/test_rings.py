@@ -38,6 +38,19 @@ def test_waves_that_an_operator_does_not_see_are_not_the_only_ones():
     assert 0.1 < natural_sizes(problem).size[0] < 3
 
 
+@pytest.mark.parametrize("speed", [5.0, 30.0])
+def test_natural_drifts(speed):
+    """Transport drifts at its speed; diffusion, and what has no open axes, does not."""
+    (drift,) = natural_sizes(around(2 * np.pi, speed)).drift
+    assert speed / 1.3 < drift < 1.3 * speed
+    ring = ag.Box(t=(0, 1), x=ag.periodic(0, 1))
+    slow = ag.Problem(ring, equation=ag.Condition(lambda u: u.d("t") - 1e-3 * u.d("x", "x")))
+    assert natural_sizes(slow).drift == (1.0,)
+    torus = ag.Box(x=ag.periodic(0, 1), y=ag.periodic(0, 1))
+    assert natural_sizes(ag.Problem(torus, equation=ag.Condition(lambda u: u.laplacian() - u))).drift == ()
+    assert natural_sizes(ag.Problem(ag.Box(x=(0, 1)), equation=ag.Condition(lambda u: u.d("x")))).drift == ()
+
+
 def test_a_known_solution_is_periodic():
     ring = ag.Box(x=ag.periodic(0, 1))
     condition = ag.Condition(lambda u: u)

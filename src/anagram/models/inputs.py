@@ -17,7 +17,7 @@ from anagram.statement.domains import Box
 from anagram.statement.expressions import Index
 
 RADIUS = 1.0  # of the circle, beside open axes of length one
-SPREAD = 10.0  # of the first velocities v, in radians from one end of an open axis to the other
+DRIFT = 3.0  # how large the first velocities v are where nothing is known of them
 
 Closed = tuple[bool, ...]
 

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 
 from anagram.errors import SettingError
 from anagram.models.inputs import (
-    SPREAD,
+    DRIFT,
     Closed,
     FirstLayer,
     Placement,
@@ -101,6 +101,8 @@ class MLP(ModelSpec):
         offset: added to the output: the middle of the values that are looked for, in their units. A number, or one
             for each output.
         size: the output is multiplied by it: how far the values are from the middle, about.
+        drift: how fast the units of the first layer move along periodic axes at first, in radians from one end of an
+            open axis to the other (see `anagram.models.inputs`). A number, or one for each open axis.
     """
 
     closes = True
@@ -113,6 +115,7 @@ class MLP(ModelSpec):
         scale: float = 1.0,
         offset: float | Sequence[float] = 0.0,
         size: float | Sequence[float] = 1.0,
+        drift: float | Sequence[float] = DRIFT,
     ) -> None:
         if len(widths) == 1 and isinstance(widths[0], tuple | list):
             widths = tuple(widths[0])
@@ -136,7 +139,7 @@ class MLP(ModelSpec):
             raise SettingError(f"there is no initialisation '{init}'; choose from {', '.join(INITIALISATIONS)}")
         self.widths = tuple(int(w) for w in widths)
         self.activation, self.init, self.scale = activation, init, float(scale)
-        self.offset, self.size = _units("offset", offset), _units("size", size)
+        self.offset, self.size, self.drift = _units("offset", offset), _units("size", size), _units("drift", drift)
         if not np.all(np.greater(self.size, 0)):
             raise SettingError(f"the size of the output must be positive, not {size!r}")
 
@@ -153,7 +156,9 @@ class MLP(ModelSpec):
         placement = placed(domain, self.scale, offset, size)
         closed = closed_axes(domain)
         shape = velocities_shape(closed, self.widths[0])
-        velocities = jnp.asarray(SPREAD * rng.standard_normal(shape)) if all(shape) else None
+        if all(shape) and len(self.drift) not in (1, shape[2]):
+            raise SettingError(f"drift has {len(self.drift)} numbers, the domain has {shape[2]} axes with ends")
+        velocities = jnp.asarray(np.array(self.drift) * rng.standard_normal(shape)) if all(shape) else None
         return Network(weights, biases, velocities, self.activation, placement, closed)
 
     def count(self, domain: Box, outputs: int) -> int:
@@ -171,6 +176,7 @@ class MLP(ModelSpec):
             "scale": self.scale,
             "offset": list(self.offset),
             "size": list(self.size),
+            "drift": list(self.drift),
         }
 
     @classmethod

@@ -13,6 +13,7 @@ from anagram.models import MLP
 from anagram.statement.domains import Cells, GaussLegendre, Kronecker, PointRule, PointSet
 from anagram.statement.domains.rules import MOST_NODES
 from anagram.statement.problem import Problem
+from anagram.statement.sizes import Sizes
 
 FEWEST = 40  # points inside the domain
 # Parameters of the networks of each level, about.
@@ -39,14 +40,16 @@ class Plan:
     density: float = 4.0
     cells: bool = False
 
-    def model(self, problem: Problem, offset: tuple[float, ...], size: tuple[float, ...]) -> MLP:
+    def model(self, problem: Problem, sizes: Sizes) -> MLP:
         """The network of the level with so many layers, as wide as its number of parameters allows."""
         wanted, sought = LEVELS[self.level], problem.sought
         width = 1
         while MLP(*[width + 1] * self.depth).count(sought.domain, sought.outputs) <= 1.08 * wanted:
             width += 1
         width = max(width, 2 + sought.outputs // 2)
-        return MLP(*[width] * self.depth, scale=self.scale, offset=offset, size=size)
+        units: dict[str, Any] = {"offset": sizes.offset, "size": sizes.size}
+        units |= {"drift": sizes.drift} if sizes.drift else {}
+        return MLP(*[width] * self.depth, scale=self.scale, **units)
 
 
 @dataclass(frozen=True)
