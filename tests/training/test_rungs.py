@@ -11,6 +11,7 @@ import anagram as ag
 from anagram.models import spec_from_json
 from anagram.models.parametric import count_parameters
 from anagram.statement.domains import Kronecker
+from anagram.statement.sizes import Sizes
 from anagram.training.configuration import model_to_json
 from anagram.training.ladder import Facts, next_plan
 from anagram.training.rungs import LEVELS, Outcome, Plan, Rung, rung_from_json, rung_points
@@ -58,7 +59,7 @@ def system():
 def test_rungs_survive_json(estimate):
     plan = Plan(2, depth=3, scale=2.0, ratio=0.02, density=10.0, cells=True)
     outcome = replace(OUTCOME, estimate=estimate)
-    model = model_to_json(plan.model(parabola(), (0.5,), (2.0,)))
+    model = model_to_json(plan.model(parabola(), Sizes((0.5,), (2.0,), {})))
     rung = Rung(plan, outcome, model)
     data = json.loads(json.dumps(rung.as_json()))
     assert rung_from_json(data) == rung
@@ -105,7 +106,7 @@ def test_networks_are_as_large_as_their_level(state, depth):
     problem = state()
     counts = []
     for level, wanted in enumerate(LEVELS):
-        model = Plan(level, depth=depth, scale=2.0).model(problem, (1.5,), (3.0,))
+        model = Plan(level, depth=depth, scale=2.0).model(problem, Sizes((1.5,), (3.0,), {}))
         assert len(set(model.widths)) == 1
         assert (len(model.widths), model.scale, model.offset, model.size) == (depth, 2.0, (1.5,), (3.0,))
         counts.append(count_parameters(model, problem.sought))

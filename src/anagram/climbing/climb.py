@@ -175,7 +175,7 @@ class Climb:
     def _model(self, plan: Plan) -> Any:
         given = self.given.model
         if given is None and self.given.method == "auto":
-            return plan.model(self.problem, self.sizes.offset, self.sizes.size)
+            return plan.model(self.problem, self.sizes)
         if self.given.method == "auto" and isinstance(given, MLP) and given.offset == (0.0,) and given.size == (1.0,):
             # A network that was given is used between the units of the problem.
             return MLP.from_options({**given.options(), "offset": self.sizes.offset, "size": self.sizes.size})

@@ -1,7 +1,9 @@
-"""What a network sees of a point: coordinates in its own units, and on a periodic axis a point of a circle.
+"""The first layer of a network: what it sees of a point, on periodic axes among others.
 
-In place of x a network sees (cos φ, sin φ) with φ = 2π (x − low)/length. Whatever it makes of the pair is periodic,
-with all derivatives, and every smooth periodic function is a smooth function of the pair.
+Along an open axis a unit sees the coordinate in units of its own. A periodic axis is a circle to it: in place of x it
+sees cos ψ and sin ψ with ψ = 2π (x − low)/period + v·s, where s are the coordinates along the open axes. Whatever is
+made of the pair is periodic, with all derivatives. Every unit learns its own v: it looks at the circle from a frame
+that moves along it, so that what travels around is at rest to some of the units.
 """
 
 from __future__ import annotations
@@ -14,13 +16,16 @@ from jaxtyping import Array, Float
 from anagram.statement.domains import Domain
 from anagram.statement.expressions import Index
 
-RADIUS = 1.0  # of the circle beside axes of length one
+RADIUS = 1.0  # of the circle, beside open axes of length one
+DRIFT = 3.0  # how large the first velocities v are where nothing is known of them
+
+Closed = tuple[bool, ...]
 
 
 class Placement(eqx.Module):
     """The units of a network, which are not learned: it gives offset + size·N, and sees (x − low)/length.
 
-    On periodic axes `length` is the period, and `radius` that of the circle seen; it is None if there is no such axis.
+    On periodic axes `length` is the period, and `radius` that of the circle; it is None if there is no such axis.
     Compiled programs take them as arguments, so that other units are the same program.
     """
 
@@ -32,54 +37,86 @@ class Placement(eqx.Module):
 
 
 def placed(domain: Domain, scale: float, offset: np.ndarray, size: np.ndarray) -> Placement:
-    """The placement of a network on a box, seen as [0, scale] on every axis; with scale 0 as it is."""
+    """The placement of a network on a box, seen as [0, scale] along open axes; with scale 0 as it is."""
     closed = np.array(closed_axes(domain))
-    low = domain.low if scale else np.where(closed, domain.low, 0.0)
-    length = np.where(closed | (scale == 0), np.where(closed, domain.lengths, 1.0), domain.lengths / (scale or 1.0))
+    low = np.where(closed | (scale > 0), domain.low, 0.0)
+    length = np.where(closed, domain.lengths, domain.lengths / scale if scale else 1.0)
     numbers = [jnp.asarray(v, dtype=float) for v in (low, length, offset, size)]
     return Placement(*numbers, radius=jnp.asarray(RADIUS * (scale or 1.0)) if closed.any() else None)
 
 
-def closed_axes(domain: Domain) -> tuple[bool, ...]:
+def closed_axes(domain: Domain) -> Closed:
     """Which of the axes are periodic."""
     return tuple(axis in domain.periodic_axes for axis in domain.axes)
 
 
-def count_inputs(closed: tuple[bool, ...]) -> int:
-    """How many numbers a network sees of a point."""
+def count_inputs(closed: Closed) -> int:
+    """How many columns the matrix of a first layer has: two for a periodic axis."""
     return len(closed) + sum(closed)
 
 
-def seen(place: Placement, closed: tuple[bool, ...], x: Float[Array, " axes"]) -> Float[Array, " inputs"]:
-    """A point as a network sees it."""
-    scaled = (x - place.low) / place.length
-    if not any(closed):
-        return scaled
-    return jnp.concatenate(
-        [_circle(place, z, 0) if around else z[None] for z, around in zip(scaled, closed, strict=True)]
-    )
+def velocities_shape(closed: Closed, width: int) -> tuple[int, int, int]:
+    """How many velocities a first layer has: of every unit, along every periodic axis, for every open one."""
+    return width, sum(closed), len(closed) - sum(closed)
 
 
-def slopes(
-    place: Placement, closed: tuple[bool, ...], x: Float[Array, " axes"], order: int
-) -> dict[Index, tuple[slice, Array]]:
-    """The derivatives, up to an order, that do not vanish: of which inputs they are, and their values."""
-    scaled = (x - place.low) / place.length
-    first = np.cumsum([0, *(2 if around else 1 for around in closed)])
-    found: dict[Index, tuple[slice, Array]] = {}
-    for axis, around in enumerate(closed):
-        inputs = slice(int(first[axis]), int(first[axis + 1]))
-        for power in range(1, (order if around else min(order, 1)) + 1):
-            index = tuple(power if k == axis else 0 for k in range(len(closed)))
-            steep = 1 / place.length[axis]
-            value = _circle(place, scaled[axis], power) * (2 * np.pi * steep) ** power if around else steep[None]
-            found[index] = (inputs, value)
-    return found
+class FirstLayer:
+    """W a(x) + b at a point, with its derivatives."""
 
+    def __init__(
+        self,
+        weight: Float[Array, "units inputs"],
+        bias: Float[Array, " units"],
+        velocities: Float[Array, "units closed open"] | None,
+        place: Placement,
+        closed: Closed,
+        x: Float[Array, " axes"],
+    ) -> None:
+        self.weight, self.bias, self.velocities, self.place, self.closed = weight, bias, velocities, place, closed
+        self.scaled = (x - place.low) / place.length
+        self.slopes = 1 / place.length
+        self.open = [axis for axis, around in enumerate(closed) if not around]
+        self.around = [axis for axis, around in enumerate(closed) if around]
+        self.column = np.cumsum([0, *(1 + around for around in closed)])[:-1].tolist()
+        # By periodic axis, what units make of their pair, and the derivative of that by the angle.
+        self.turned = {axis: self._turned(number, axis) for number, axis in enumerate(self.around)}
 
-def _circle(place: Placement, turns: Array, order: int) -> Float[Array, " 2"]:
-    """A point of the circle, or its derivative by the angle."""
-    assert place.radius is not None
-    angle = 2 * np.pi * turns
-    cos, sin = jnp.cos(angle), jnp.sin(angle)
-    return place.radius * jnp.stack(((cos, sin), (-sin, cos), (-cos, -sin), (sin, -cos))[order % 4])
+    @property
+    def is_straight(self) -> bool:
+        """Whether nothing but first derivatives is left of it."""
+        return not self.around
+
+    def value(self) -> Float[Array, " units"]:
+        """W a + b."""
+        if self.is_straight:
+            return self.weight @ self.scaled + self.bias
+        straight = self.weight[:, [self.column[axis] for axis in self.open]] @ self.scaled[np.array(self.open, int)]
+        return sum((pair[0] for pair in self.turned.values()), start=straight + self.bias)
+
+    def derivative(self, index: Index) -> Float[Array, " units"] | None:
+        """∂^α (W a), for α ≠ 0; None where it vanishes."""
+        order = sum(index)
+        terms = [
+            self.weight[:, self.column[axis]] * self.slopes[axis] for axis in self.open if order == 1 and index[axis]
+        ]
+        for number, axis in enumerate(self.around):
+            if any(index[other] for other in self.around if other != axis):
+                continue
+            if self.velocities is None and index[axis] < order:
+                continue
+            factor = (2 * np.pi * self.slopes[axis]) ** index[axis] if index[axis] else 1.0
+            for place, other in enumerate(self.open):
+                if self.velocities is not None and index[other]:
+                    factor = factor * (self.velocities[:, number, place] * self.slopes[other]) ** index[other]
+            even, odd = self.turned[axis]
+            terms.append(factor * (even, odd, -even, -odd)[order % 4])
+        return sum(terms[1:], start=terms[0]) if terms else None
+
+    def _turned(self, number: int, axis: int) -> tuple[Array, Array]:
+        angle = 2 * np.pi * self.scaled[axis]
+        if self.velocities is not None:
+            angle = angle + self.velocities[:, number] @ self.scaled[np.array(self.open, int)]
+        assert self.place.radius is not None
+        cos, sin = self.place.radius * jnp.cos(angle), self.place.radius * jnp.sin(angle)
+        one, two = self.weight[:, self.column[axis]], self.weight[:, self.column[axis] + 1]
+        return one * cos + two * sin, two * cos - one * sin

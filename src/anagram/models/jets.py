@@ -16,13 +16,14 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from anagram.models.inputs import FirstLayer
 from anagram.statement.expressions import Index
 
 HIGHEST_ORDER = 8  # the number of partitions grows faster than exponentially
@@ -33,20 +34,20 @@ Jets = tuple[dict[Index, Float[Array, " outputs"]], list[Float[Array, " outputs"
 
 
 def network_jets(
+    first: FirstLayer,
     weights: Sequence[Float[Array, "out in"]],
     biases: Sequence[Float[Array, " out"]],
     activation: str,
-    inputs: Inputs,
     indices: Sequence[Index],
     sums: Sequence[Sum],
 ) -> Jets:
     """Derivatives of the outputs of W_L σ(… σ(W_1 a + b_1) …) + b_L.
 
     Args:
-        weights: W_1 … W_L.
-        biases: b_1 … b_L.
+        first: W_1 a + b_1 at the point.
+        weights: W_2 … W_L.
+        biases: b_2 … b_L.
         activation: the name of σ.
-        inputs: a, what the network sees of the point, with its derivatives.
         indices: the derivatives that are wanted.
         sums: the sums of derivatives that are wanted, each of one order.
 
@@ -54,21 +55,11 @@ def network_jets(
         The derivatives by index, and the sums in their order.
     """
     plan = _Plan(indices, sums)
-    columns = _first(inputs, weights[0], biases[0], activation, plan)
-    for weight, bias in zip(weights[1:-1], biases[1:-1], strict=True):
+    columns = _first(first, activation, plan)
+    for weight, bias in zip(weights[:-1], biases[:-1], strict=True):
         columns = _activated(_linear(columns, weight, bias, plan), activation, plan)
     columns = _linear(columns, weights[-1], biases[-1], plan)
     return {index: columns[index] for index in indices}, [columns[place] for place in plan.places]
-
-
-class Inputs(NamedTuple):
-    """What a network sees of a point, and its derivatives up to an order, with the inputs that each of them is of.
-
-    Derivatives that are not there vanish. Straight inputs have none but the first.
-    """
-
-    values: Float[Array, " inputs"]
-    derivatives: Callable[[int], dict[Index, tuple[slice, Array]]]
 
 
 class _Plan:
@@ -92,31 +83,26 @@ class _Plan:
         self.order = max([sum(i) for i in self.carried] + [sum(terms[0][0]) for terms in self.sums])
 
 
-def _first(inputs: Inputs, weight: Array, bias: Array, activation: str, plan: _Plan) -> Columns:
+def _first(layer: FirstLayer, activation: str, plan: _Plan) -> Columns:
     """The derivatives after the first layer and its activation."""
-    slopes = inputs.derivatives(plan.order)
-    before: Columns = {index: _steep(weight, *slope) for index, slope in slopes.items()}
-    if all(sum(index) == 1 for index in slopes):
-        # Where inputs are straight one partition is left of Faà di Bruno's formula.
-        steep = [before[axis] for axis in sorted(before, reverse=True)]
-        sigma = activation_derivatives(activation, weight @ inputs.values + bias, plan.order)
+    if layer.is_straight:
+        # One partition is left of Faà di Bruno's formula.
+        steep = [layer.weight[:, axis] * layer.slopes[axis] for axis in range(layer.slopes.shape[0])]
+        sigma = activation_derivatives(activation, layer.value(), plan.order)
         columns: Columns = {index: sigma[sum(index)] * _product(steep, index) for index in plan.carried}
         for number, terms in enumerate(plan.sums):
             total = _add(_times(c, _product(steep, index)) for index, c in terms)
             columns[number] = sigma[sum(terms[0][0])] * total
         return columns
-    before[plan.zero] = weight @ inputs.values + bias
+    before: Columns = {plan.zero: layer.value()}
+    for index in plan.carried[1:]:
+        if (found := layer.derivative(index)) is not None:
+            before[index] = found
     for number, terms in enumerate(plan.sums):
-        there = [_times(c, before[index]) for index, c in terms if index in before]
+        there = [_times(c, found) for index, c in terms if (found := layer.derivative(index)) is not None]
         if there:
             before[number] = _add(there)
     return _activated(before, activation, plan)
-
-
-def _steep(weight: Array, inputs: slice, slope: Array) -> Array:
-    """A derivative of W a, where that of a is zero but for a few inputs."""
-    columns = weight[:, inputs]
-    return columns[:, 0] * slope[0] if columns.shape[1] == 1 else columns @ slope
 
 
 def _linear(columns: Columns, weight: Array, bias: Array, plan: _Plan) -> Columns:

@@ -13,8 +13,17 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from anagram.errors import SettingError
-from anagram.models.inputs import Placement, closed_axes, count_inputs, placed, seen, slopes
-from anagram.models.jets import Inputs, Jets, Sum, network_jets
+from anagram.models.inputs import (
+    DRIFT,
+    Closed,
+    FirstLayer,
+    Placement,
+    closed_axes,
+    count_inputs,
+    placed,
+    velocities_shape,
+)
+from anagram.models.jets import Jets, Sum, network_jets
 from anagram.models.spec import ModelSpec
 from anagram.statement.domains import Domain
 from anagram.statement.expressions import Index
@@ -39,25 +48,28 @@ class Network(eqx.Module):
 
     weights: list[Float[Array, "out in"]]
     biases: list[Float[Array, " out"]]
+    velocities: Float[Array, "units closed open"] | None
     activation: str = eqx.field(static=True)
     placement: Placement
-    closed: tuple[bool, ...] = eqx.field(static=True)
+    closed: Closed = eqx.field(static=True)
 
     def __call__(self, x: Float[Array, " axes"]) -> Float[Array, " outputs"]:
         sigma, place = ACTIVATIONS[self.activation], self.placement
-        a = seen(place, self.closed, x)
-        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+        a = sigma(self._first(x).value())
+        for weight, bias in zip(self.weights[1:-1], self.biases[1:-1], strict=True):
             a = sigma(weight @ a + bias)
         return place.offset + place.size * (self.weights[-1] @ a + self.biases[-1])
 
     def jets(self, x: Float[Array, " axes"], indices: Sequence[Index], sums: Sequence[Sum]) -> Jets:
         """The derivatives of all outputs at a point, single ones by index and sums in their order."""
         place = self.placement
-        inputs = Inputs(seen(place, self.closed, x), lambda order: slopes(place, self.closed, x, order))
-        values, totals = network_jets(self.weights, self.biases, self.activation, inputs, indices, sums)
+        values, totals = network_jets(self._first(x), self.weights[1:], self.biases[1:], self.activation, indices, sums)
         values = {index: place.size * value + (0 if any(index) else place.offset) for index, value in values.items()}
         whole = [sum(c for index, c in terms if not any(index)) for terms in sums]
         return values, [place.size * t + c * place.offset for t, c in zip(totals, whole, strict=True)]
+
+    def _first(self, x: Float[Array, " axes"]) -> FirstLayer:
+        return FirstLayer(self.weights[0], self.biases[0], self.velocities, self.placement, self.closed, x)
 
     def rough(self) -> Network:
         """The same network with a steep first layer whose units bend at places all over the domain.
@@ -89,6 +101,8 @@ class MLP(ModelSpec):
         offset: added to the output: the middle of the values that are looked for, in their units. A number, or one
             for each output.
         size: the output is multiplied by it: how far the values are from the middle, about.
+        drift: how fast the units of the first layer move along periodic axes at first, in radians from one end of an
+            open axis to the other (see `anagram.models.inputs`). A number, or one for each open axis.
     """
 
     closes = True
@@ -101,6 +115,7 @@ class MLP(ModelSpec):
         scale: float = 1.0,
         offset: float | Sequence[float] = 0.0,
         size: float | Sequence[float] = 1.0,
+        drift: float | Sequence[float] = DRIFT,
     ) -> None:
         if len(widths) == 1 and isinstance(widths[0], tuple | list):
             widths = tuple(widths[0])
@@ -124,7 +139,7 @@ class MLP(ModelSpec):
             raise SettingError(f"there is no initialisation '{init}'; choose from {', '.join(INITIALISATIONS)}")
         self.widths = tuple(int(w) for w in widths)
         self.activation, self.init, self.scale = activation, init, float(scale)
-        self.offset, self.size = _units("offset", offset), _units("size", size)
+        self.offset, self.size, self.drift = _units("offset", offset), _units("size", size), _units("drift", drift)
         if not np.all(np.greater(self.size, 0)):
             raise SettingError(f"the size of the output must be positive, not {size!r}")
 
@@ -139,11 +154,19 @@ class MLP(ModelSpec):
                 raise SettingError(f"{name} has {len(values)} numbers, the network has {outputs} outputs")
         offset, size = (np.broadcast_to(np.array(v), outputs) for v in (self.offset, self.size))
         placement = placed(domain, self.scale, offset, size)
-        return Network(weights, biases, self.activation, placement, closed_axes(domain))
+        closed = closed_axes(domain)
+        shape = velocities_shape(closed, self.widths[0])
+        if all(shape) and len(self.drift) not in (1, shape[2]):
+            raise SettingError(f"drift has {len(self.drift)} numbers, the domain has {shape[2]} axes with ends")
+        velocities = jnp.asarray(np.array(self.drift) * rng.standard_normal(shape)) if all(shape) else None
+        return Network(weights, biases, velocities, self.activation, placement, closed)
 
     def count(self, domain: Domain, outputs: int) -> int:
-        sizes = (count_inputs(closed_axes(domain)), *self.widths, outputs)
-        return sum((fan_in + 1) * fan_out for fan_in, fan_out in itertools.pairwise(sizes))
+        closed = closed_axes(domain)
+        sizes = (count_inputs(closed), *self.widths, outputs)
+        return int(np.prod(velocities_shape(closed, self.widths[0]))) + sum(
+            (fan_in + 1) * fan_out for fan_in, fan_out in itertools.pairwise(sizes)
+        )
 
     def options(self) -> dict[str, Any]:
         return {
@@ -153,6 +176,7 @@ class MLP(ModelSpec):
             "scale": self.scale,
             "offset": list(self.offset),
             "size": list(self.size),
+            "drift": list(self.drift),
         }
 
     @classmethod

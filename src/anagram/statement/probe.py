@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from anagram.statement.problem import Problem
 
 EDGE = 1e-9  # of the length of an axis: coordinates elsewhere are computed, and rounded
+PERIODIC = 1e-3  # of its values a solution may differ at the two ends of a periodic axis: tails may be cut off
 # Test fields: a + b sin(w·x + φ). The different levels a let functions such as sqrt or log of the
 # unknown be defined on at least one of them.
 _LEVELS = (0.3, 1.5, -1.2, 4.0)
@@ -45,6 +46,18 @@ def check_conditions(problem: Problem) -> dict[str, tuple[bool, ...]]:
         clouds[key] = cloud
     _check_values(problem, clouds)
     return components
+
+
+def check_periods(problem: Problem, x: np.ndarray) -> None:
+    """A known solution has the same values at both ends of a periodic axis."""
+    for axis in problem.domain.periodic_axes:
+        here = np.arange(x.shape[1]) == problem.domain.axes.index(axis)
+        low, high = (problem.exact(np.where(here, end, x)) or {} for end in problem.domain.intervals[axis])
+        for name, values in low.items():
+            if np.max(np.abs(high[name] - values)) > PERIODIC * np.max(np.abs(values)):
+                raise ProblemError(
+                    f"the axis '{axis}' is periodic and the solution '{name}' is not: it differs at the two ends"
+                )
 
 
 def state_conditions(problem: Problem) -> dict[str, tuple[Node, ...]]:

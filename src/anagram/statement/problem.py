@@ -279,7 +279,9 @@ class Problem:
         # A reference may be costly; it is checked when it is first used.
         if self.solution is None:
             return
-        self.exact(self.domain.draw(Kronecker(16), np.random.default_rng(0)).x)
+        x = self.domain.draw(Kronecker(16), np.random.default_rng(0)).x
+        self.exact(x)
+        probe.check_periods(self, x)
 
     @property
     def equations(self) -> dict[str, str]:

@@ -24,6 +24,7 @@ from anagram.statement.problem import Problem
 # Half waves along every axis, and whole ones along periodic axes: more than one, because an operator may vanish on it.
 WAVES = (1.0, 1.5, 1.0, 1.5)
 WAVES_AROUND = (1.0, 2.0, 1.0, 2.0)
+SLOWEST, FASTEST, DRIFTS = 1.0, 100.0, 24  # radians along an open axis that are looked at, and how many of them
 SMALLEST, LARGEST = 1e-60, 1e60  # of sizes that are looked for
 SAME = 1e-9  # values that differ by less than this fraction of their size are taken to be constant
 
@@ -36,11 +37,14 @@ class Sizes:
         offset: the middle of the values of each unknown, for every real component of a model's output.
         size: how far from the middle they are, about.
         rows: by condition, how large the rows of each of its real components are.
+        drift: by open axis, how fast a wave around periodic axes changes along it, about, in radians from one end to
+            the other; nothing if there are no such axes.
     """
 
     offset: tuple[float, ...]
     size: tuple[float, ...]
     rows: dict[str, tuple[float, ...]]
+    drift: tuple[float, ...] = ()
 
 
 def natural_sizes(problem: Problem) -> Sizes:
@@ -49,7 +53,7 @@ def natural_sizes(problem: Problem) -> Sizes:
     offset, spread = trial.given_values()
     size = trial.amplitudes(offset, spread)
     rows = trial.row_sizes(offset, size)
-    return Sizes(trial.per_output(offset), trial.per_output(size), rows)
+    return Sizes(trial.per_output(offset), trial.per_output(size), rows, trial.drifts(offset, size))
 
 
 def in_natural_sizes(problem: Problem, sizes: Sizes) -> Problem:
@@ -79,7 +83,7 @@ class Trial:
         offset: Mapping[str, float],
         size: Mapping[str, float],
         wave: int,
-        half_waves: Sequence[float] | None = None,
+        half_waves: Sequence[float] | np.ndarray | None = None,
     ) -> np.ndarray:
         """D of offset + size·wave at the points of a condition: (points, real components).
 
@@ -105,12 +109,36 @@ class Trial:
         key: str,
         offset: Mapping[str, float],
         size: Mapping[str, float],
-        half_waves: Sequence[float] | None = None,
+        half_waves: Sequence[float] | np.ndarray | None = None,
     ) -> np.ndarray:
         """By how much the rows of each component change when waves are added to the offsets, root mean square."""
         rest = self.at_rest(key, offset)
         changes = [self.rows(key, offset, size, wave, half_waves) - rest for wave in range(len(WAVES))]
         return _rms(np.concatenate(changes))
+
+    def drifts(self, offset: Mapping[str, float], size: Mapping[str, float]) -> tuple[float, ...]:
+        """How fast a wave around changes along each open axis: so that both change the rows as much."""
+        domain = self.problem.domain
+        closed = np.array([axis in domain.periodic_axes for axis in domain.axes])
+        if not closed.any():
+            return ()
+        return tuple(self._drift(k, closed, offset, size) for k in np.flatnonzero(~closed).tolist())
+
+    def _drift(self, along: int, closed: np.ndarray, offset: Mapping[str, float], size: Mapping[str, float]) -> float:
+        domain, found = self.problem.domain, [SLOWEST]
+        for key in self.problem.conditions:
+            if self.problem.region(key).dimension < domain.dimension:
+                continue
+            around = self.response(key, offset, size, 2.0 * closed)
+            for column in np.flatnonzero(np.isfinite(around) & (around > 0)).tolist():
+
+                def response(turns: float, key: str = key, column: int = column) -> float:
+                    return float(self.response(key, offset, size, turns / np.pi * np.eye(len(closed))[along])[column])
+
+                steps = np.geomspace(SLOWEST, FASTEST, DRIFTS)
+                enough = [v for v in steps.tolist() if response(v) >= around[column]]
+                found.append(enough[0] if enough else SLOWEST)
+        return max(found)
 
     def given_values(self) -> tuple[dict[str, float], dict[str, float]]:
         """The middle of the values that conditions give each unknown, and how far from it they are."""
@@ -232,13 +260,14 @@ class _Waves:
         offset: Mapping[str, float],
         size: Mapping[str, float],
         wave: int,
-        half_waves: Sequence[float] | None = None,
+        half_waves: Sequence[float] | np.ndarray | None = None,
     ) -> None:
         self.offset, self.size = offset, size
         domain = problem.domain
         # As long as the box that an unknown lives in.
         boxes = {u.name: u.box(domain) for u in problem.unknowns}
         halves = [2 * WAVES_AROUND[wave] if axis in domain.periodic_axes else WAVES[wave] for axis in domain.axes]
+        # As many half waves from one end of every axis to the other.
         along = np.array(halves if half_waves is None else half_waves)
         self.places = {name: (box.low, np.pi * along / box.lengths) for name, box in boxes.items()}
         count = len(problem.unknowns)
@@ -262,6 +291,9 @@ class _Waves:
         low, number = self.places[name]
         product = 1.0
         for axis, order in enumerate(index):
+            if number[axis] == 0:
+                product = product * (0.0 if order else 1.0)
+                continue
             argument = number[axis] * (x[axis] - low[axis]) + phase[axis] + order * np.pi / 2
             product = product * np.sqrt(2) * number[axis] ** order * np.cos(argument)
         return product

@@ -13,6 +13,7 @@ from anagram.models import MLP, Enriched, ModelSpec, singular_corners
 from anagram.statement.domains import Cells, GaussLegendre, Kronecker, PointRule, PointSet
 from anagram.statement.domains.rules import MOST_NODES
 from anagram.statement.problem import Problem
+from anagram.statement.sizes import Sizes
 
 FEWEST = 40  # points inside the domain
 # Parameters of the networks of each level, about.
@@ -39,16 +40,18 @@ class Plan:
     density: float = 4.0
     cells: bool = False
 
-    def model(self, problem: Problem, offset: tuple[float, ...], size: tuple[float, ...]) -> ModelSpec:
+    def model(self, problem: Problem, sizes: Sizes) -> ModelSpec:
         """The network of the level with so many layers, as wide as its number of parameters allows.
 
         It is enriched with singular functions where the domain has corners that ask for them.
         """
         wanted, sought = LEVELS[self.level], problem.sought
         corners = singular_corners(problem)
+        units: dict[str, Any] = {"offset": sizes.offset, "size": sizes.size}
+        units |= {"drift": sizes.drift} if sizes.drift else {}
 
         def network(width: int) -> ModelSpec:
-            plain = MLP(*[width] * self.depth, scale=self.scale, offset=offset, size=size)
+            plain = MLP(*[width] * self.depth, scale=self.scale, **units)
             return Enriched(plain, *corners) if corners else plain
 
         width = 1

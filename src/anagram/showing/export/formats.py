@@ -15,6 +15,7 @@ from anagram.keeping.atomic import refuse_unwritable, write_atomically
 from anagram.showing.components import WRITTEN, part_names, real_parts
 from anagram.showing.export.grid import TensorGrid, make_grid
 from anagram.showing.export.values import GridEvaluator, GridValues, Operators, grid_values
+from anagram.statement.domains import Box
 from anagram.training.reached import Reached
 
 if TYPE_CHECKING:
@@ -168,9 +169,19 @@ def _dataset(dataset: Callable[..., Any], grid: TensorGrid, values: Mapping[str,
     axes = tuple(grid.coordinates)
     return dataset(
         {name: (axes, array) for name, array in values.items()},
-        coords={**grid.coordinates, **grid.fixed},
+        coords={**_with_periods(grid, solution.domain), **grid.fixed},
         attrs=description(solution),
     )
+
+
+def _with_periods(grid: TensorGrid, domain: Box) -> dict[str, Any]:
+    """Coordinates, those of a periodic axis with its period as an attribute."""
+    return {
+        axis: (axis, values, {"period": float(domain.lengths[domain.axes.index(axis)])})
+        if axis in domain.periodic_axes
+        else values
+        for axis, values in grid.coordinates.items()
+    }
 
 
 def _estimate(solution: Reached) -> dict[str, Any]:

@@ -58,7 +58,8 @@ def make_grid(domain: Domain, grid: Any, at: Mapping[str, float] | None = None) 
 
     Args:
         domain: the box whose axes are meant.
-        grid: the number of points along each axis, ends included; or by axis a number or an array of coordinates.
+        grid: the number of points along each axis, ends included, or by axis a number or an array of coordinates. A
+            periodic axis has both ends too, so that pictures close.
         at: axes that do not vary, and where they are held.
     """
     fixed = _fixed(domain, at)
@@ -143,11 +144,11 @@ def _coordinates(domain: Domain, axis: str, given: Any) -> np.ndarray:
 
 
 def _inside(domain: Domain, axis: str, values: np.ndarray) -> np.ndarray:
-    """Coordinates as numbers of the domain; the model has learned nothing outside of it."""
+    """Coordinates as numbers of the domain; the model has learned nothing outside of it, unless it is periodic."""
     low, high = domain.intervals[axis]
     values = values.astype(float)
-    slack = ROUNDING * (high - low)
-    outside = ~((values >= low - slack) & (values <= high + slack))  # NaN is nowhere
+    slack = np.inf if axis in domain.periodic_axes else ROUNDING * (high - low)
+    outside = ~((values >= low - slack) & (values <= high + slack) & np.isfinite(values))
     if outside.any():
         worst = float(values[outside].ravel()[0])
         raise ProblemError(

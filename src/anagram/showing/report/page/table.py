@@ -10,6 +10,7 @@ from typing import Any
 from anagram.showing.report.page.encode import number, number_html
 from anagram.showing.report.page.ladder import verdict
 from anagram.showing.report.page.runs import Run, model_text
+from anagram.statement.domains import Interval, Periodic
 
 NOTHING = "–"
 
@@ -194,9 +195,14 @@ def _domain(run: Run) -> str:
         return repr(run.solution.domain)
     intervals = run.solution.domain.intervals
     if len(intervals) > 3 and len(set(intervals.values())) == 1:
-        low, high = next(iter(intervals.values()))
-        return f"{', '.join(intervals)} ∈ [{low:g}, {high:g}]".replace("-", "−")
-    return ", ".join(f"{axis} ∈ [{low:g}, {high:g}]" for axis, (low, high) in intervals.items()).replace("-", "−")
+        return f"{', '.join(intervals)} ∈ {_interval(next(iter(intervals.values())))}"
+    return ", ".join(f"{axis} ∈ {_interval(interval)}" for axis, interval in intervals.items())
+
+
+def _interval(interval: Interval) -> str:
+    low, high = interval
+    closed = ", periodic" if isinstance(interval, Periodic) else ""
+    return f"[{low:g}, {high:g}]{closed}".replace("-", "−")
 
 
 def _versions(run: Run) -> dict[str, Any]:
