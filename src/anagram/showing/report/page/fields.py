@@ -24,7 +24,7 @@ STATED_ELSEWHERE = (
     "execute. So neither the error nor the residual can be shown."
 )
 NO_SOLUTION = "The problem gives no exact solution and no reference: there is no error to show."
-NO_INNER_CONDITION = "No condition holds on the whole domain: there is no residual to show."
+NO_INNER_CONDITION = "No condition holds inside the domain: there is no residual to show."
 
 
 @dataclass
@@ -42,7 +42,7 @@ def field_data(solution: Reached) -> dict[str, Any]:
     """All fields of a run as the page carries them."""
     domain, problem = solution.domain, solution.problem
     components = [name for u in solution.model.sought.unknowns for name in part_names(u.name, u.is_complex)]
-    inner = _inner_conditions(problem)
+    inner = [] if problem is None else problem.inside
     sampling = choose_sampling(domain, 2 * len(components) + max(1, len(inner)))
     values = real_parts(_by_name(solution, solution(sampling.x)))
     exact, notes = _exact(problem, sampling.x)
@@ -50,7 +50,7 @@ def field_data(solution: Reached) -> dict[str, Any]:
     quantities += [{"kind": "error", "of": name, **array(values[name] - known)} for name, known in exact.items()]
     for name in inner:
         try:
-            quantities.append({"kind": "residual", "of": name, **array(solution.residual(name, sampling.x))})
+            quantities.append({"kind": "residual", "of": name, **array(solution.residual_inside(name, sampling.x))})
         except Exception as error:  # a user's source may not be defined on the edge of the domain
             notes.append(f"The residual of {name} cannot be evaluated everywhere: {error}")
     if problem is not None and not inner:
@@ -115,15 +115,3 @@ def _exact(problem: Problem | None, x: np.ndarray) -> tuple[dict[str, np.ndarray
     except Exception as error:  # a user's function may not be defined on the edge of the domain
         return {}, [f"The known solution cannot be evaluated everywhere: {error}"]
     return ({}, [NO_SOLUTION]) if known is None else (real_parts(known), [])
-
-
-def _inner_conditions(problem: Problem | None) -> list[str]:
-    """The conditions that hold on the whole domain."""
-    if problem is None:
-        return []
-    return [
-        key
-        for key, condition in problem.conditions.items()
-        if condition.on is None
-        or (isinstance(condition.on, Box) and condition.on.intervals == problem.domain.intervals)
-    ]
