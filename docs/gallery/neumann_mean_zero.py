@@ -10,6 +10,7 @@ square = ag.Box(x=(0, 1), y=(0, 1))
 
 
 def exact(x, y):
+    """The solution whose mean is zero."""
     return jnp.cos(jnp.pi * x) * jnp.cos(2 * jnp.pi * y)
 
 
@@ -17,7 +18,7 @@ problem = ag.Problem(
     square,
     equation=ag.Condition(lambda u: -u.laplacian(), equals=lambda x, y: 5 * jnp.pi**2 * exact(x, y)),
     walls=ag.Condition(lambda u: u.normal_derivative(), on=square.boundary()),
-    mean=ag.Condition(lambda u: ag.integral(u)),
+    mean=ag.Condition(lambda u: ag.integral(u)),  # noqa: PLW0108  (operators name their unknowns)
     solution=exact,
     name="no flux, mean zero",
 )

@@ -1,4 +1,4 @@
-"""Heat in a plate of two materials, the right one a hundred times as conductive: value and flux go on across x = 0.5."""
+"""Heat in a plate of two materials, one a hundred times as conductive: value and flux go on across x = 0.5."""
 
 from pathlib import Path
 
@@ -14,18 +14,22 @@ lifted = 1 / LEFT - 1 / RIGHT
 
 
 def exact_left(x, y):
+    """The temperature on the left."""
     return jnp.sin(jnp.pi * x) / LEFT * jnp.cos(jnp.pi * y)
 
 
 def exact_right(x, y):
+    """The temperature on the right."""
     return (jnp.sin(jnp.pi * x) / RIGHT + lifted) * jnp.cos(jnp.pi * y)
 
 
 def heating_left(x, y):
+    """The source on the left."""
     return 2 * jnp.pi**2 * jnp.sin(jnp.pi * x) * jnp.cos(jnp.pi * y)
 
 
 def heating_right(x, y):
+    """The source on the right."""
     return jnp.pi**2 * (2 * jnp.sin(jnp.pi * x) + RIGHT * lifted) * jnp.cos(jnp.pi * y)
 
 
