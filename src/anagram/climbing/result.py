@@ -28,7 +28,7 @@ from anagram.compound.batch import sample
 from anagram.compound.judge import Judge
 from anagram.solution import Solution
 from anagram.statement.condition import describe_point
-from anagram.statement.domains import Kronecker
+from anagram.statement.domains import Along, Kronecker
 from anagram.statement.problem import Problem
 from anagram.statement.stretches import evolution_axis
 from anagram.tangent.estimate import too_far_to_linearise
@@ -179,6 +179,9 @@ def missing(solution: Solution, judgement: Judgement, reason: str) -> str:
     x = region.draw(Kronecker(LOOKED_AT), np.random.default_rng(0)).x
     residual = solution.residual(key, x)
     place = describe_point(problem.domain.axes, x[int(np.argmax(residual))])
+    near = f"the residual is largest in '{key}'" + (
+        "" if isinstance(region, Along) and not region.dimension else f", near {place}"
+    )
     doubt = "" if judgement.trusted else f"; the estimate is not to be relied on ({'; '.join(judgement.reasons)})"
     helps = {
         UNDETERMINED: "state the condition that is missing, such as a value at a point",
@@ -188,7 +191,7 @@ def missing(solution: Solution, judgement: Judgement, reason: str) -> str:
         NO_LARGER: "larger networks did not help: look for a layer, a kink, noise in the data or a condition too few "
         "there, or give a model and points of your own",
     }.get(reason, "a larger model or more steps may help")
-    return f"the residual is largest in '{key}', near {place}{doubt}; {helps}"
+    return f"{near}{doubt}; {helps}"
 
 
 def _finite(value: float) -> float | None:

@@ -29,11 +29,6 @@ from anagram.statement.expressions import (
     rewritten,
 )
 
-NO_NORMAL = (
-    "the normal derivative exists only on a face: give the condition on=domain.face(...), "
-    "domain.faces(...) or domain.boundary(), or integrate it over one of these"
-)
-
 Places = tuple[tuple[int, Node], ...]  # axes, and what stands for their coordinates
 
 
@@ -155,7 +150,15 @@ def reads_normal(roots: Sequence[Node]) -> bool:
     return any(isinstance(node, Named) and node.name.startswith(NORMAL) for node in everything(roots))
 
 
+def no_normal() -> ProblemError:
+    """The error for points that have no normal."""
+    return ProblemError(
+        "the normal derivative exists only on a face: give the condition on=domain.face(...), "
+        "domain.faces(...) or domain.boundary(), or integrate it over one of these"
+    )
+
+
 def refuse_normal(roots: Sequence[Node]) -> None:
     """Raise an error where the normal is read of points that have none."""
     if reads_normal(roots):
-        raise ProblemError(NO_NORMAL)
+        raise no_normal()

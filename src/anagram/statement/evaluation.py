@@ -13,7 +13,7 @@ from jax.experimental import jet
 from jaxtyping import Array, Inexact
 
 from anagram.errors import ProblemError
-from anagram.statement.beyond import NO_NORMAL, Elsewhere, Integral, Variable, axes_read
+from anagram.statement.beyond import Elsewhere, Integral, Variable, axes_read, no_normal
 from anagram.statement.expressions import (
     Apply,
     Coordinate,
@@ -134,7 +134,7 @@ def _values(roots: Sequence[Node], here: _Point | _Points) -> list[Any]:
         elif isinstance(node, Coordinate):
             values[id(node)] = here.x[node.axis]
         elif isinstance(node, Named):  # all others have been bound
-            raise ProblemError(NO_NORMAL)
+            raise no_normal()
         elif isinstance(node, Variable):
             values[id(node)] = here.variables[id(node)]
         elif isinstance(node, Elsewhere):  # all that is read at this place

@@ -21,7 +21,7 @@ from jaxtyping import Array
 from anagram.errors import ProblemError
 from anagram.statement import expressions
 from anagram.statement.arguments import call_by_name
-from anagram.statement.beyond import NO_NORMAL, moved
+from anagram.statement.beyond import moved, no_normal
 from anagram.statement.evaluation import FunctionSource, PointFunction, evaluate
 from anagram.statement.expressions import NORMAL, Apply, Index, Leaf, Named, Node, Number, Unknown, everything
 from anagram.statement.notation import latex_of, text_of
@@ -57,7 +57,7 @@ class Frame:
     def normal_components(self) -> list[Node]:
         """The outward normal, component by component."""
         if self.normal is None:
-            raise ProblemError(NO_NORMAL)
+            raise no_normal()
         if self.normal is True:
             return [Named(NORMAL + axis) for axis in self.axes]
         return [Number(self.normal[k]) for k in range(len(self.axes))]  # pyright: ignore[reportIndexIssue]

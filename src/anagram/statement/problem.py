@@ -13,11 +13,9 @@ import numpy as np
 
 from anagram.errors import ProblemError
 from anagram.statement import probe
-from anagram.statement.arguments import parameter_names
 from anagram.statement.beyond import axes_read, looks_beyond, shared_parts
 from anagram.statement.condition import (
     Condition,
-    Mapped,
     check_finite,
     check_weight,
     equation_of,
@@ -29,6 +27,7 @@ from anagram.statement.domains import Along, Domain, Kronecker, Region
 from anagram.statement.exactly import ansatz_of
 from anagram.statement.expressions import Node, everything
 from anagram.statement.expressions import Unknown as Symbol
+from anagram.statement.stating import check_names, first_guess, gathered_conditions, known_solutions, stated_unknowns
 from anagram.statement.unknowns import Ansatz, Unknown, Unknowns
 
 Reference = Callable[[np.ndarray], np.ndarray]
@@ -76,15 +75,15 @@ class Problem:
         # Problems stated in Python have none. No argument, because conditions may well be called so: see `restated`.
         self.origin: Mapping[str, Any] = MappingProxyType({})
         self._row_sizes: Mapping[str, Sequence[float]] = {}
-        self.conditions = _gather((*groups, conditions))
+        self.conditions = gathered_conditions((*groups, conditions))
         for key, condition in self.conditions.items():
             if condition.on is not None and not condition.on.lies_in(domain):
                 raise ProblemError(f"condition '{key}' holds on {condition.on!r}, which is no part of {domain!r}")
         if not isinstance(coefficients, Mapping | None):
             raise ProblemError("coefficients need first guesses, as in coefficients={'kappa': 1.0}")
-        self.coefficients = {k: _coefficient(k, v) for k, v in (coefficients or {}).items()}
-        self.unknowns = _unknowns(unknowns, self.conditions, self.coefficients, domain)
-        _check_names(self.conditions, [u.name for u in self.unknowns], self.coefficients, domain.axes)
+        self.coefficients = {k: first_guess(k, v) for k, v in (coefficients or {}).items()}
+        self.unknowns = stated_unknowns(unknowns, self.conditions, self.coefficients, domain)
+        check_names(self.conditions, [u.name for u in self.unknowns], self.coefficients, domain.axes)
         clash = set(self.coefficients) & {u.name for u in self.unknowns}
         if clash:
             raise ProblemError(f"'{min(clash)}' is both an unknown field and a coefficient: rename one of them")
@@ -105,7 +104,7 @@ class Problem:
         self.ansatz = ansatz_of(self)
         if not self.soft:
             raise ProblemError("all conditions are exact=True: the equation itself must be left to the model")
-        self.solution = _solution(solution, self.unknowns, domain.axes)
+        self.solution = known_solutions(solution, self.unknowns, domain.axes)
         self.reference = reference
         if reference is not None and not callable(reference):
             raise ProblemError(f"reference= must be a function from points (n, d) to values (n,), not {reference!r}")
@@ -181,6 +180,11 @@ class Problem:
     def region(self, condition: str) -> Any:
         """The region on which a condition holds."""
         return self._regions[condition]
+
+    @property
+    def inside(self) -> list[str]:
+        """The conditions that hold inside the domain, on all of it or on a part, and not on a boundary alone."""
+        return [key for key in self.conditions if self.region(key).dimension == self.domain.dimension]
 
     @functools.cached_property
     def shared_parts(self) -> dict[str, list[Node]]:
@@ -328,111 +332,3 @@ def _check_exact(values: np.ndarray, unknown: Unknown, axes: tuple[str, ...], x:
     if np.iscomplexobj(values) and not unknown.is_complex:
         raise ProblemError(f"{what} is complex, the unknown is real: unknowns={{'{unknown.name}': complex}}")
     check_finite(values, axes, x, what)
-
-
-def _gather(groups: Sequence[Mapping[str, Condition]]) -> dict[str, Condition]:
-    gathered: dict[str, Condition] = {}
-    for group in groups:
-        if not isinstance(group, Mapping):
-            raise ProblemError(f"conditions are given by name, as in equation=Condition(...), not {group!r}")
-        for key, condition in group.items():
-            if key in gathered:
-                raise ProblemError(f"two conditions have the name '{key}': rename one of them")
-            if not isinstance(condition, Condition):
-                raise ProblemError(f"'{key}' must be a Condition(...), not {type(condition).__name__}")
-            gathered[key] = condition
-    if not gathered:
-        raise ProblemError("a problem needs at least one condition, as in equation=Condition(lambda u: ...)")
-    return gathered
-
-
-def _coefficient(name: str, guess: Any) -> float:
-    value = np.asarray(guess)
-    if value.ndim or not np.issubdtype(value.dtype, np.number) or np.iscomplexobj(value) or not np.isfinite(value):
-        raise ProblemError(f"the coefficient '{name}' needs a finite real number as its first guess, not {guess!r}")
-    return float(value)
-
-
-def _check_names(
-    conditions: Mapping[str, Condition],
-    unknowns: Sequence[str],
-    coefficients: Mapping[str, float],
-    axes: tuple[str, ...],
-) -> None:
-    """Every unknown and coefficient is used by some condition, and none is called like an axis."""
-    if "outside" in axes:
-        raise ProblemError(
-            "the axis 'outside' needs another name: outside= says what a solution gives outside of its domain"
-        )
-    used = [parameter_names(condition.operator) for condition in conditions.values()]
-    for kind, names in (("unknown field", unknowns), ("coefficient", coefficients)):
-        for name in names:
-            if name in axes:
-                raise ProblemError(f"the {kind} '{name}' is called like an axis: rename it")
-            if all(parameters is not None and name not in parameters for parameters in used):
-                raise ProblemError(f"no condition says anything about the {kind} '{name}': no operator takes it")
-
-
-def _unknowns(
-    given: Any, conditions: Mapping[str, Condition], coefficients: Mapping[str, float], domain: Domain
-) -> tuple[Unknown, ...]:
-    if given is None:
-        return (Unknown(_only_name(conditions, coefficients, domain.axes)),)
-    if isinstance(given, str):
-        given = (given,)
-    if isinstance(given, Mapping):
-        unknowns = tuple(_unknown(str(name), kind, domain) for name, kind in given.items())
-    else:
-        unknowns = tuple(Unknown(str(n)) for n in given)
-    names = [u.name for u in unknowns]
-    if not names or len(set(names)) != len(names):
-        raise ProblemError(f"unknowns need different names, at least one; got {names}")
-    return unknowns
-
-
-def _unknown(name: str, said: Any, domain: Domain) -> Unknown:
-    """An unknown by its kind, by the region it lives on, or by both."""
-    said = said if isinstance(said, tuple | list) else (said,)
-    kinds = [s for s in said if s in (float, complex)]
-    regions = [s for s in said if isinstance(s, Region)]
-    if len(kinds) + len(regions) < len(said) or len(kinds) > 1 or len(regions) > 1 or not said:
-        raise ProblemError(f"the unknown '{name}' must be float or complex, or live on a region, not {said!r}")
-    on = next(iter(regions), None)
-    if on is not None and (on.dimension < domain.dimension or not on.lies_in(domain)):
-        raise ProblemError(f"the unknown '{name}' lives on {on!r}, which is no part of {domain!r} with an inside")
-    return Unknown(name, complex in kinds, None if on is domain else on)
-
-
-def _only_name(conditions: Mapping[str, Condition], coefficients: Mapping[str, float], axes: tuple[str, ...]) -> str:
-    """The name by which every operator calls the one unknown."""
-    seen: dict[str, str] = {}
-    for key, condition in conditions.items():
-        for name in parameter_names(condition.operator) or ():
-            if name in axes and len(parameter_names(condition.operator) or ()) > 1:
-                raise ProblemError(
-                    f"condition '{key}': operators take fields, not coordinates; write domain.coordinate('{name}') "
-                    f"in place of the parameter '{name}'"
-                )
-            if name not in coefficients:
-                seen.setdefault(name, key)
-    if len(seen) > 1:
-        uses = ", ".join(f"'{name}' (in '{key}')" for name, key in seen.items())
-        raise ProblemError(
-            f"the operators name several unknowns: {uses}. If these are different fields, list them: "
-            f"unknowns={tuple(seen)!r}; if they are one, call it the same everywhere; "
-            "a number to be learned is listed in coefficients={...}"
-        )
-    return next(iter(seen), "u")
-
-
-def _solution(given: Any, unknowns: Sequence[Unknown], axes: tuple[str, ...]) -> dict[str, Callable[..., Any]] | None:
-    if given is None:
-        return None
-    names = [u.name for u in unknowns]
-    if callable(given):
-        if len(names) > 1:
-            raise ProblemError(f"with several unknowns the solution is given by name: solution={{'{names[0]}': ...}}")
-        given = {names[0]: given}
-    if not isinstance(given, Mapping) or not set(given) <= set(names) or not given:
-        raise ProblemError(f"solution= must be a function of the point, or functions by unknown ({', '.join(names)})")
-    return {name: Mapped(function, axes, f"the solution '{name}'") for name, function in given.items()}

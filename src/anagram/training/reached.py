@@ -170,6 +170,14 @@ class Reached:
         source = source_rows(problem.sources[condition], region, x, problem.components[condition], what)
         return np.linalg.norm(rows - source, axis=1)
 
+    def residual_inside(self, condition: str, x: np.ndarray) -> np.ndarray:
+        """The same at any points (n, d) of the domain: NaN where the condition does not hold."""
+        inside = self.stated_problem().region(condition).contains(x)
+        values = np.full(len(x), np.nan)
+        if inside.any():
+            values[inside] = self.residual(condition, x[inside])
+        return values
+
     @functools.cached_property
     def _unknowns(self) -> Callable[..., list[jax.Array]]:
         names = [u.name for u in self.model.sought.unknowns]

@@ -131,32 +131,27 @@ class Rung:
 def rung_points(plan: Plan, problem: Problem, parameters: int) -> dict[str, PointRule]:
     """Points for a rung, by condition: those of Gauss and Legendre in two dimensions at most, random ones in more."""
     dimension, inside = problem.domain.dimension, inside_points(plan, problem, parameters)
-    inner = _inner(problem)
     nodes = min(MOST_NODES, max(3, round(inside ** (1 / dimension))))
     rules: dict[str, PointRule] = {}
     for key in problem.soft:
         region = problem.region(key)
         if isinstance(region, PointSet) or region.dimension == 0:
             continue
-        if plan.cells and key in inner and region.takes_cells:
+        if plan.cells and key in problem.inside and region.takes_cells:
             rules[key] = Cells(inside, order=4)
         elif dimension <= 2:
             rules[key] = GaussLegendre(nodes)
         else:
             # Most of a box of many dimensions lies near its walls: with few points there, they are all that is fitted.
             walls = inside // (4 if dimension <= 3 else 2)
-            rules[key] = Kronecker(inside if key in inner else max(16, walls))
+            rules[key] = Kronecker(inside if key in problem.inside else max(16, walls))
     return rules
 
 
 def inside_points(plan: Plan, problem: Problem, parameters: int) -> int:
     """How many points a rung has inside the domain."""
-    rows = sum(problem.rows(key) for key in _inner(problem))
+    rows = sum(problem.rows(key) for key in problem.inside)
     return max(FEWEST, round(plan.density * parameters / max(1, rows)))
-
-
-def _inner(problem: Problem) -> list[str]:
-    return [key for key in problem.soft if problem.region(key).dimension == problem.domain.dimension]
 
 
 def rung_from_json(data: Mapping[str, Any]) -> Rung:

@@ -15,7 +15,7 @@ from anagram.keeping.atomic import refuse_unwritable, write_atomically
 from anagram.showing.components import WRITTEN, part_names, real_parts
 from anagram.showing.export.grid import TensorGrid, make_grid
 from anagram.showing.export.values import GridEvaluator, GridValues, Operators, grid_values
-from anagram.statement.domains import Box
+from anagram.statement.domains import Domain
 from anagram.training.reached import Reached
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def _dataset(dataset: Callable[..., Any], grid: TensorGrid, values: Mapping[str,
     )
 
 
-def _with_periods(grid: TensorGrid, domain: Box) -> dict[str, Any]:
+def _with_periods(grid: TensorGrid, domain: Domain) -> dict[str, Any]:
     """Coordinates, those of a periodic axis with its period as an attribute."""
     return {
         axis: (axis, values, {"period": float(domain.lengths[domain.axes.index(axis)])})

@@ -23,16 +23,19 @@ def exact_components(solution: Reached, x: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def residual_of(solution: Reached, x: np.ndarray) -> tuple[str, np.ndarray] | None:
-    """|D(u) − f| of the first condition that holds on the whole domain."""
-    if solution.problem is None:
+    """|D(u) − f| of the first condition that holds on the whole domain, or else of those that hold on parts of it."""
+    problem = solution.problem
+    if problem is None:
         return None
-    for key, condition in solution.problem.conditions.items():
-        if condition.on is None or condition.on is solution.problem.domain:
-            try:
-                return key, solution.residual(key, x)
-            except Exception:  # a source may not be defined on the edge of the domain, where the picture ends
-                return None
-    return None
+    whole = [key for key in problem.inside if problem.region(key) is problem.domain]
+    shown = whole[:1] or problem.inside
+    if not shown:
+        return None
+    try:
+        parts = [solution.residual_inside(key, x) for key in shown]
+    except Exception:  # a source may not be defined on the edge of the domain, where the picture ends
+        return None
+    return ", ".join(shown), np.fmax.reduce(parts)
 
 
 def title_of(solution: Reached) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from anagram.showing.components import part_names, real_parts
 from anagram.showing.report.page.encode import array
 from anagram.showing.sections import CURVE, sections
-from anagram.statement.domains import Box, Domain
+from anagram.statement.domains import Domain
 from anagram.statement.domains.outline import closed_loops
 from anagram.statement.problem import Problem
 from anagram.training.reached import Reached
@@ -30,7 +30,7 @@ SHAPE_UNKNOWN = (
     "outside."
 )
 NO_SOLUTION = "The problem gives no exact solution and no reference: there is no error to show."
-NO_INNER_CONDITION = "No condition holds on the whole domain: there is no residual to show."
+NO_INNER_CONDITION = "No condition holds inside the domain: there is no residual to show."
 
 
 @dataclass
@@ -48,7 +48,7 @@ def field_data(solution: Reached) -> dict[str, Any]:
     """All fields of a run as the page carries them."""
     domain, problem = solution.domain, solution.problem
     components = [name for u in solution.model.sought.unknowns for name in part_names(u.name, u.is_complex)]
-    inner = _inner_conditions(problem)
+    inner = [] if problem is None else problem.inside
     sampling = choose_sampling(domain, 2 * len(components) + max(1, len(inner)))
     # Outside of a shape nothing is evaluated: what a user gives may mean nothing there.
     inside = np.ones(len(sampling.x), dtype=bool) if domain.is_box else domain.contains(sampling.x)
@@ -66,7 +66,7 @@ def field_data(solution: Reached) -> dict[str, Any]:
     quantities += [told("error", name, values[name] - known) for name, known in exact.items()]
     for name in inner:
         try:
-            quantities.append(told("residual", name, solution.residual(name, x)))
+            quantities.append(told("residual", name, solution.residual_inside(name, x)))
         except Exception as error:  # a user's source may not be defined on the edge of the domain
             notes.append(f"The residual of {name} cannot be evaluated everywhere: {error}")
     if domain.space and not domain.outline() and problem is None:
@@ -157,20 +157,3 @@ def _exact(problem: Problem | None, x: np.ndarray) -> tuple[dict[str, np.ndarray
     except Exception as error:  # a user's function may not be defined on the edge of the domain
         return {}, [f"The known solution cannot be evaluated everywhere: {error}"]
     return ({}, [NO_SOLUTION]) if known is None else (real_parts(known), [])
-
-
-def _inner_conditions(problem: Problem | None) -> list[str]:
-    """The conditions that hold on the whole domain."""
-    if problem is None:
-        return []
-    return [
-        key
-        for key, condition in problem.conditions.items()
-        if condition.on is None
-        or condition.on is problem.domain
-        or (
-            problem.domain.is_box
-            and isinstance(condition.on, Box)
-            and condition.on.intervals == problem.domain.intervals
-        )
-    ]
