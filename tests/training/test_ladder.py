@@ -8,6 +8,7 @@ import pytest
 from anagram.statement.detail import Detail
 from anagram.training.ladder import (
     ALIKE,
+    CLOSE,
     CLOSEST,
     DENSER,
     DENSEST,
@@ -198,6 +199,34 @@ def test_a_level_that_does_not_pay_is_tried_in_other_forms():
     assert {p.depth for p in forms} == {1, 2, 3}
     assert plans[-1].level > 2
     assert len({(p.level, p.depth, p.ratio, p.scale, p.density, p.cells) for p in plans}) == len(plans)
+
+
+def test_steps_that_were_quick_below_are_tried_above_and_kept_where_they_are_better():
+    def residual(plan):
+        if plan.depth != 2:
+            return 1.0
+        return [1.0, LOST, 0.1 * LOST if plan.ratio == LOOSE else 0.9 * LOST, 1e-3 * LOST][min(plan.level, 3)]
+
+    facts = replace(LINE, tol=1e-6)
+    plans = climbed(replace(facts, most_parameters=LEVELS[3]), residual)
+    assert [p.ratio for p in plans if p.level == 2] == [CLOSE, LOOSE]
+    assert {p.ratio for p in plans if p.level == 3} == {LOOSE}
+    assert {p.depth for p in plans if p.level > RACE} == {2}, "the others lost the race by far"
+
+
+def test_numbers_of_layers_that_did_not_race_are_tried_where_a_level_does_not_pay():
+    plans = climbed(LINE, lambda p: 5e-5 if p.depth == 2 else 1e-9)
+    assert [p.depth for p in plans[:3]] == [2, 2, 3]
+    assert [p.level for p in plans[:3]] == [RACE, RACE + 1, RACE + 1]
+
+
+def test_few_digits_are_taken_with_loose_steps_at_every_size():
+    plans = climbed(replace(LINE, tol=1e-3), lambda p: 10 * LOST * 0.2**p.level)
+    assert {p.ratio for p in plans} == {LOOSE}
+    hard = climbed(replace(LINE, tol=1e-3), lambda p: 10 * LOST)
+    assert CLOSEST in {p.ratio for p in hard}, (
+        "where nothing gets hold of the solution they are taken closer to the edge"
+    )
 
 
 def test_the_ladder_ends_on_a_floor():

@@ -227,12 +227,14 @@ def _variant(rungs: Sequence[Rung], here: Sequence[Rung]) -> Plan | None:
     tried = {(r.plan.depth, r.plan.ratio, r.plan.scale) for r in here}
     base = now.plan
     depths = [d for d in DEPTHS if d != base.depth]
+    held = now.outcome.residual <= LOST
     # Steps that were quick below and slow here, with little gain, are taken quickly here too.
-    looser = best(lower).plan.ratio if now.outcome.residual <= LOST else base.ratio
+    looser = max(best(lower).plan.ratio, base.ratio) if held else base.ratio
+    closer = CLOSE if held and base.ratio > CLOSE else CLOSEST
     others = [
-        replace(base, ratio=max(looser, base.ratio)),
+        replace(base, ratio=looser),
         *(replace(base, depth=depth) for depth in depths if depth not in raced),
-        replace(base, ratio=CLOSEST),
+        replace(base, ratio=closer),
         *(replace(base, depth=depth) for depth in depths if depth in raced - behind),
         replace(base, scale=2.0),
     ]
