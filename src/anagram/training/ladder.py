@@ -219,6 +219,11 @@ def _variant(rungs: Sequence[Rung], here: Sequence[Rung]) -> Plan | None:
     """
     lower = [r for r in rungs if r.plan.level < here[0].plan.level]
     now = best(here)
+    held = now.outcome.residual <= LOST
+    first = len(here) == 1 and now.plan.level == RACE + 1
+    if first and held and now.plan.ratio > CLOSE and not now.plan.cells:
+        # Loose steps end early: closer to the edge the same network may do, for less than a larger one costs.
+        return replace(now.plan, ratio=CLOSE)
     if not lower or now.outcome.residual * ENOUGH < best(lower).outcome.residual or len(here) > 3:
         return None
     raced = {r.plan.depth for r in lower}
@@ -227,7 +232,6 @@ def _variant(rungs: Sequence[Rung], here: Sequence[Rung]) -> Plan | None:
     tried = {(r.plan.depth, r.plan.ratio, r.plan.scale) for r in here}
     base = now.plan
     depths = [d for d in DEPTHS if d != base.depth]
-    held = now.outcome.residual <= LOST
     # Steps that were quick below and slow here, with little gain, are taken quickly here too.
     looser = max(best(lower).plan.ratio, base.ratio) if held else base.ratio
     closer = CLOSE if held and base.ratio > CLOSE else CLOSEST
