@@ -139,6 +139,8 @@ def test_where_the_problem_says_that_there_are_fronts_networks_for_them_come_fir
     assert first.level == level
     held = climbed(facts, lambda p: 0.1 * LOST * 0.1**p.level)
     assert all(made_for_fronts(p) for p in held), "such networks go on where they get hold of the solution"
+    unlucky = climbed(facts, lambda p: 0.1 * LOST if p.level == level else 10 * LOST)
+    assert all(made_for_fronts(p) and p.depth == 3 for p in unlucky), "one of them that does not says nothing"
     lost = climbed(facts, lambda p: 10 * LOST if p.cells else LOST * 0.3**p.level)
     assert not any(made_for_fronts(p) for p in lost[1:]), "where they do not there may be no front"
     assert {p.depth for p in lost if p.level == RACE and not p.cells} == {1, 2, 3}, "all numbers of layers have raced"

@@ -82,7 +82,7 @@ def next_plan(facts: Facts, rungs: Sequence[Rung]) -> Plan | None:
 
 def _next(facts: Facts, rungs: Sequence[Rung]) -> Plan | None:
     last = rungs[-1]
-    if all(_is_for_fronts(r.plan) for r in rungs) and last.outcome.residual > LOST:
+    if all(_is_for_fronts(r.plan) for r in rungs) and best(rungs).outcome.residual > LOST:
         return _base(facts, RACE)  # there may be none
     denser = _denser(facts, last, rungs)
     if denser is not None:
@@ -231,10 +231,11 @@ def _variant(rungs: Sequence[Rung], here: Sequence[Rung]) -> Plan | None:
     behind = {d for d in raced if best([r for r in lower if r.plan.depth == d]).outcome.residual > level_with}
     tried = {(r.plan.depth, r.plan.ratio, r.plan.scale) for r in here}
     base = now.plan
-    depths = [d for d in DEPTHS if d != base.depth]
+    # Fronts want three layers: what is chosen for them is not raced.
+    depths = [] if _is_for_fronts(base) else [d for d in DEPTHS if d != base.depth]
     # Steps that were quick below and slow here, with little gain, are taken quickly here too.
     looser = max(best(lower).plan.ratio, base.ratio) if held else base.ratio
-    closer = CLOSE if held and base.ratio > CLOSE else CLOSEST
+    closer = CLOSE if base.ratio > CLOSE and (held or _is_for_fronts(base)) else CLOSEST
     others = [
         replace(base, ratio=looser),
         *(replace(base, depth=depth) for depth in depths if depth not in raced),
