@@ -94,6 +94,8 @@ def test_a_network_that_does_not_fit_its_points_either_is_followed_by_a_larger_o
     above = [p for p in plans if p.level == RACE + 1]
     assert {p.density for p in above} == {DENSER * plans[0].density}
     assert not any(p.cells for p in plans)
+    small = climbed(replace(LINE, tol=1e-4), lambda p: (1e-1 * 0.1**p.level, p.density < 8))
+    assert [(p.level, p.density) for p in small[:2]] == [(0, 4.0), (0, DENSER * 4)], "small ones are tried again"
     given = climbed(replace(LINE, points_given=True), lambda p: (1e-3 * 0.1**p.level, True))
     assert len({p.density for p in given}) == 1
 
