@@ -132,10 +132,10 @@ def _denser(facts: Facts, last: Rung, rungs: Sequence[Rung]) -> Plan | None:
     """The same network on more points, where it fits those it has and not the equation between them.
 
     Where not even these are fitted to the tolerance a larger network will be needed anyway: it has more points at once.
-    Below the race another try costs next to nothing.
+    Up to the race another try costs little, and which network is best is not seen on too few points.
     """
     outcome = last.outcome
-    fits = outcome.own_residual <= ENOUGH * facts.goal or last.plan.level < RACE
+    fits = outcome.own_residual <= ENOUGH * facts.goal or last.plan.level <= RACE
     same = [r for r in rungs if (r.plan.level, r.plan.depth) == (last.plan.level, last.plan.depth)]
     if not outcome.overfitted or outcome.residual <= facts.goal or not fits or len(same) > 2:
         return None
