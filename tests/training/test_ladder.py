@@ -8,6 +8,7 @@ import pytest
 from anagram.statement.detail import Detail
 from anagram.training.ladder import (
     ALIKE,
+    CLOSE,
     CLOSEST,
     DENSER,
     DENSEST,
@@ -70,7 +71,7 @@ def test_numbers_of_layers_race_at_the_small_end(dimension, order):
 def test_there_is_no_race_where_errors_fall_fast_enough():
     facts = Facts(dimension=2, linear=True, has_data=False, tol=1e-4, most_parameters=LEVELS[4])
     plans = climbed(facts, lambda p: [3e-2, 1e-3, 2e-4, 1e-5, 1e-6][p.level])
-    assert [p.level for p in plans] == [0, 1, 2, 3, 4]
+    assert [p.level for p in plans if p.level <= RACE] == [0, RACE]
     assert {p.depth for p in plans} == {2}
 
 
@@ -87,12 +88,16 @@ def test_more_points_where_a_network_fits_its_points_only():
     assert (last.level, last.depth) != (first.level, first.depth)
 
 
-def test_a_network_that_does_not_fit_its_points_either_is_followed_by_a_larger_one_on_more():
-    plans = climbed(LINE, lambda p: (1e-3 * 0.1**p.level, p.density < 8))
-    assert [p for p in plans if p.level == RACE and p.density > 4] == []
-    above = [p for p in plans if p.level == RACE + 1]
-    assert {p.density for p in above} == {DENSER * plans[0].density}
+def test_a_large_network_that_does_not_fit_its_points_either_is_followed_by_a_larger_one_on_more():
+    def residual(plan):
+        return 1e-3 * 0.1**plan.level, plan.level > RACE and plan.density < 8
+
+    plans = climbed(LINE, residual)
+    assert {p.density for p in plans if p.level == RACE + 1} == {4.0}
+    assert {p.density for p in plans if p.level == RACE + 2} == {DENSER * 4}
     assert not any(p.cells for p in plans)
+    small = climbed(LINE, lambda p: (1e-3 * 0.1**p.level, p.level == RACE and p.density < 8))
+    assert [p.density for p in small[:2]] == [4.0, DENSER * 4], "small ones are tried again"
     given = climbed(replace(LINE, points_given=True), lambda p: (1e-3 * 0.1**p.level, True))
     assert len({p.density for p in given}) == 1
 
@@ -138,6 +143,8 @@ def test_where_the_problem_says_that_there_are_fronts_networks_for_them_come_fir
     assert first.level == level
     held = climbed(facts, lambda p: 0.1 * LOST * 0.1**p.level)
     assert all(made_for_fronts(p) for p in held), "such networks go on where they get hold of the solution"
+    unlucky = climbed(facts, lambda p: 0.1 * LOST if p.level == level else 10 * LOST)
+    assert all(made_for_fronts(p) and p.depth == 3 for p in unlucky), "one of them that does not says nothing"
     lost = climbed(facts, lambda p: 10 * LOST if p.cells else LOST * 0.3**p.level)
     assert not any(made_for_fronts(p) for p in lost[1:]), "where they do not there may be no front"
     assert {p.depth for p in lost if p.level == RACE and not p.cells} == {1, 2, 3}, "all numbers of layers have raced"
@@ -198,6 +205,37 @@ def test_a_level_that_does_not_pay_is_tried_in_other_forms():
     assert {p.depth for p in forms} == {1, 2, 3}
     assert plans[-1].level > 2
     assert len({(p.level, p.depth, p.ratio, p.scale, p.density, p.cells) for p in plans}) == len(plans)
+
+
+def test_steps_that_were_quick_below_are_tried_above_and_kept_where_they_are_better():
+    def residual(plan):
+        if plan.depth != 2:
+            return 1.0
+        return [1.0, LOST, 0.1 * LOST if plan.ratio == LOOSE else 0.9 * LOST, 1e-3 * LOST][min(plan.level, 3)]
+
+    facts = replace(LINE, tol=1e-6)
+    plans = climbed(replace(facts, most_parameters=LEVELS[3]), residual)
+    assert [p.ratio for p in plans if p.level == 2] == [CLOSE, LOOSE]
+    assert {p.ratio for p in plans if p.level == 3} == {LOOSE}
+    assert {p.depth for p in plans if p.level > RACE} == {2}, "the others lost the race by far"
+
+
+def test_numbers_of_layers_that_did_not_race_are_tried_where_a_level_does_not_pay():
+    plans = climbed(LINE, lambda p: 5e-5 if p.depth == 2 else 1e-9)
+    assert [p.depth for p in plans[:3]] == [2, 2, 3]
+    assert [p.level for p in plans[:3]] == [RACE, RACE + 1, RACE + 1]
+
+
+def test_few_digits_are_taken_with_loose_steps_at_every_size_unless_closer_ones_are_better():
+    facts = replace(LINE, tol=1e-3)
+    for better in (LOOSE, CLOSE):
+        plans = climbed(facts, lambda p, r=better: LOST * 0.2**p.level * (1 if p.ratio == r else 2))
+        assert [p.ratio for p in plans if p.level == RACE + 1] == [LOOSE, CLOSE]
+        assert {p.ratio for p in plans if p.level > RACE + 1} == {better}
+    hard = climbed(replace(LINE, tol=1e-3), lambda p: 10 * LOST)
+    assert CLOSEST in {p.ratio for p in hard}, (
+        "where nothing gets hold of the solution they are taken closer to the edge"
+    )
 
 
 def test_the_ladder_ends_on_a_floor():

@@ -43,6 +43,7 @@ SAFETY = 2.0  # times what the comparison of two rungs says
 FELL = 4.0  # times as large as the loss here must be that of a rung that is compared with
 MOST_PARAMETERS = 1100
 LATER = 120  # steps of larger networks before their floor is looked for
+MOVING = 80  # steps more where points move: such networks are slow to set out
 WORTH = 0.3  # of its predicted time must be left for a rung to begin
 WHOLE = 200  # steps that a rung takes, about, when its time is predicted
 
@@ -216,7 +217,7 @@ class Climb:
         """After how many steps the floor of a rung is looked for; never where there is no other rung."""
         if is_one_rung(self.given):
             return None
-        return FIRST if plan.level <= RACE else LATER
+        return (FIRST if plan.level <= RACE else LATER) + (MOVING if plan.cells else 0)
 
     def _prepare(self, plan: Plan, run: Trainer) -> None:
         """It looks as if this rung would not do: compile the next one while it is trained."""

@@ -82,7 +82,7 @@ def next_plan(facts: Facts, rungs: Sequence[Rung]) -> Plan | None:
 
 def _next(facts: Facts, rungs: Sequence[Rung]) -> Plan | None:
     last = rungs[-1]
-    if all(_is_for_fronts(r.plan) for r in rungs) and last.outcome.residual > LOST:
+    if all(_is_for_fronts(r.plan) for r in rungs) and best(rungs).outcome.residual > LOST:
         return _base(facts, RACE)  # there may be none
     denser = _denser(facts, last, rungs)
     if denser is not None:
@@ -132,9 +132,10 @@ def _denser(facts: Facts, last: Rung, rungs: Sequence[Rung]) -> Plan | None:
     """The same network on more points, where it fits those it has and not the equation between them.
 
     Where not even these are fitted to the tolerance a larger network will be needed anyway: it has more points at once.
+    Up to the race another try costs little, and which network is best is not seen on too few points.
     """
     outcome = last.outcome
-    fits = outcome.own_residual <= ENOUGH * facts.goal
+    fits = outcome.own_residual <= ENOUGH * facts.goal or last.plan.level <= RACE
     same = [r for r in rungs if (r.plan.level, r.plan.depth) == (last.plan.level, last.plan.depth)]
     if not outcome.overfitted or outcome.residual <= facts.goal or not fits or len(same) > 2:
         return None
@@ -219,6 +220,11 @@ def _variant(rungs: Sequence[Rung], here: Sequence[Rung]) -> Plan | None:
     """
     lower = [r for r in rungs if r.plan.level < here[0].plan.level]
     now = best(here)
+    held = now.outcome.residual <= LOST
+    first = len(here) == 1 and now.plan.level == RACE + 1
+    if first and held and now.plan.ratio > CLOSE and not now.plan.cells:
+        # Loose steps end early: closer to the edge the same network may do, for less than a larger one costs.
+        return replace(now.plan, ratio=CLOSE)
     if not lower or now.outcome.residual * ENOUGH < best(lower).outcome.residual or len(here) > 3:
         return None
     raced = {r.plan.depth for r in lower}
@@ -226,13 +232,15 @@ def _variant(rungs: Sequence[Rung], here: Sequence[Rung]) -> Plan | None:
     behind = {d for d in raced if best([r for r in lower if r.plan.depth == d]).outcome.residual > level_with}
     tried = {(r.plan.depth, r.plan.ratio, r.plan.scale) for r in here}
     base = now.plan
-    depths = [d for d in DEPTHS if d != base.depth]
+    # Fronts want three layers: what is chosen for them is not raced.
+    depths = [] if _is_for_fronts(base) else [d for d in DEPTHS if d != base.depth]
     # Steps that were quick below and slow here, with little gain, are taken quickly here too.
-    looser = best(lower).plan.ratio if now.outcome.residual <= LOST else base.ratio
+    looser = max(best(lower).plan.ratio, base.ratio) if held else base.ratio
+    closer = CLOSE if base.ratio > CLOSE and (held or _is_for_fronts(base)) else CLOSEST
     others = [
-        replace(base, ratio=max(looser, base.ratio)),
+        replace(base, ratio=looser),
         *(replace(base, depth=depth) for depth in depths if depth not in raced),
-        replace(base, ratio=CLOSEST),
+        replace(base, ratio=closer),
         *(replace(base, depth=depth) for depth in depths if depth in raced - behind),
         replace(base, scale=2.0),
     ]
