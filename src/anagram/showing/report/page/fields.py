@@ -12,6 +12,7 @@ from anagram.showing.components import part_names, real_parts
 from anagram.showing.report.page.encode import array
 from anagram.showing.report.page.shapes import centre_of, first_places, shape_data
 from anagram.statement.domains import Box, Domain
+from anagram.statement.domains.outline import Outlined
 from anagram.statement.problem import Problem
 from anagram.training.reached import Reached
 
@@ -68,7 +69,7 @@ def field_data(solution: Reached) -> dict[str, Any]:
             quantities.append(told("residual", name, solution.residual(name, x)))
         except Exception as error:  # a user's source may not be defined on the edge of the domain
             notes.append(f"The residual of {name} cannot be evaluated everywhere: {error}")
-    if domain.space and not domain.outline() and problem is None:
+    if isinstance(domain, Outlined) and not domain.loops:
         notes.append(SHAPE_UNKNOWN)
     if problem is not None and not inner:
         notes.append(NO_INNER_CONDITION)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from anagram.errors import ProblemError
-from anagram.statement.domains.domain import Outline
 from anagram.statement.domains.region import WITHIN
 from anagram.statement.domains.shape import SPACE, Shape
 from anagram.statement.domains.shapes.curves import Arc, Edge, Fan
@@ -59,9 +58,6 @@ class Ellipse(Shape):
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         reach = np.linalg.norm(self.matrix, axis=1)
         return self.center - reach, self.center + reach
-
-    def outline(self, points: int = 200) -> Outline:
-        return [(self.name, self._curve.at(np.linspace(0, 1, points + 1)))]
 
     def contains(self, x: np.ndarray) -> np.ndarray:
         return np.linalg.norm(np.linalg.solve(self.matrix, (x - self.center).T), axis=0) <= 1 + WITHIN
