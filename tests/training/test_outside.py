@@ -5,16 +5,8 @@ import numpy as np
 import pytest
 
 import anagram as ag
-from anagram.training.history import History
 from tolerances import assert_close
-
-SUMMARY = {"problem": "made", "loss": 0.0, "validation_loss": 0.0, "l2_error": None, "steps": 0}
-
-
-def untrained(domain, *operators, **stated):
-    problem = ag.Problem(domain, {f"c{k}": ag.Condition(o) for k, o in enumerate(operators)}, **stated)
-    made = ag.ParametricModel(problem.sought, ag.MLP(4), 1)
-    return ag.Solution(problem, made, np.asarray(made.theta), History(), dict(SUMMARY))
+from untrained import untrained
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +16,9 @@ def on_line():
 
 @pytest.fixture(scope="module")
 def on_disk():
-    return untrained(ag.Box(t=(0, 1)) * ag.Disk(), lambda u, v: u.laplacian("x", "y") + v, unknowns={"u": complex, "v": float})
+    return untrained(
+        ag.Box(t=(0, 1)) * ag.Disk(), lambda u, v: u.laplacian("x", "y") + v, unknowns={"u": complex, "v": float}
+    )
 
 
 def test_points_outside_are_an_error_that_names_the_first(on_line, on_disk):

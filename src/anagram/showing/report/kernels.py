@@ -38,6 +38,8 @@ def reference_points(domain: Domain) -> np.ndarray:
         grids = np.meshgrid(*(_middles(*domain.intervals[axis], SIDE) for axis in plane.axes))
         return plane.points(np.stack([g.ravel() for g in grids], axis=1))
     columns = [domain.axes.index(axis) for axis in plane.axes]
+    if plane.inside.sum() < SIDE * SIDE:
+        raise SettingError(f"{domain!r} is too thin for a picture of kernels: too few points of a grid lie in it")
     groups = [group for layer in _split(plane.x, columns[1]) for group in _split(layer, columns[0])]
     # Points of their groups, so that they lie inside whatever the shape.
     return np.array([group[np.argmin(np.sum((group - group.mean(axis=0)) ** 2, axis=1))] for group in groups])

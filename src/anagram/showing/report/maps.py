@@ -24,6 +24,10 @@ NARROW, WIDE = 0.45, 1.35  # how much higher or lower panels of shapes may be
 def map_figure(solution: Reached) -> Figure:
     """Solution, error and residual beside each other; a row for each unknown and each instant that is shown."""
     planes = [plane for plane in sections(solution.domain, FINE) if plane.inside.any()]
+    if not planes:
+        figure = Figure(figsize=(2 * WIDTH, 0.6), layout="constrained")
+        figure.suptitle(f"{title_of(solution)}\nThe shape is too thin for a picture.", fontsize=10)
+        return figure
     rows = [_Row(solution, plane) for plane in planes]
     names = list(rows[0].fields)
     columns = 1 + bool(rows[0].exact) + all(row.residual is not None for row in rows)

@@ -137,6 +137,12 @@ class Shape(Patched):
     def space(self) -> tuple[str, ...]:
         return self.axes
 
+    def outline(self, points: int = 200) -> Outline:
+        if self.in_space != 2:
+            return []
+        places = np.linspace(0, 1, points + 1)[:, None]
+        return [(name, chart(places).x) for name, charts in self.boundary_charts().items() for chart in charts]
+
     @functools.cached_property
     def intervals(self) -> dict[str, Interval]:  # pyright: ignore[reportIncompatibleVariableOverride]
         low, high = self.bounds

@@ -10,9 +10,9 @@ import numpy as np
 
 from anagram.showing.components import part_names, real_parts
 from anagram.showing.report.page.encode import array
-from anagram.showing.sections import CURVE, sections
+from anagram.showing.report.page.shapes import centre_of, first_places, shape_data
 from anagram.statement.domains import Domain
-from anagram.statement.domains.outline import closed_loops
+from anagram.statement.domains.outline import Outlined
 from anagram.statement.problem import Problem
 from anagram.training.reached import Reached
 
@@ -69,7 +69,7 @@ def field_data(solution: Reached) -> dict[str, Any]:
             quantities.append(told("residual", name, solution.residual_inside(name, x)))
         except Exception as error:  # a user's source may not be defined on the edge of the domain
             notes.append(f"The residual of {name} cannot be evaluated everywhere: {error}")
-    if domain.space and not domain.outline() and problem is None:
+    if isinstance(domain, Outlined) and not domain.loops:
         notes.append(SHAPE_UNKNOWN)
     if problem is not None and not inner:
         notes.append(NO_INNER_CONDITION)
@@ -78,35 +78,13 @@ def field_data(solution: Reached) -> dict[str, Any]:
         "kind": sampling.kind,
         "size": sampling.size,
         "pairs": sampling.pairs,
-        "places": _places(domain, sampling.size),
-        "shape": _shape(domain),
+        "places": first_places(domain, sampling.size),
+        "shape": shape_data(domain, sampling.x, inside, sampling.size),
         "components": components,
         "quantities": quantities,
         "resolution": sampling.words,
         "notes": notes,
     }
-
-
-def _shape(domain: Domain) -> dict[str, Any] | None:
-    """Which axes are those of a shape, and its closed outlines in the plane: x, y, x, y, ..."""
-    if not domain.space:
-        return None
-    loops = [array(loop.ravel()) for loop in closed_loops(domain.outline(CURVE))]
-    return {"axes": [domain.axes.index(axis) for axis in domain.space], "outline": loops}
-
-
-def _places(domain: Domain, size: int) -> list[int]:
-    """Where along each axis a slice is cut at first: in the middle, or where it meets a shape."""
-    unit = (_centre(domain) - domain.low) / domain.lengths
-    return [round(float(share) * (size - 1)) for share in unit]
-
-
-def _centre(domain: Domain) -> np.ndarray:
-    middle = dict(zip(domain.axes, (domain.low + domain.high) / 2, strict=True))
-    if len(domain.space) > 2:
-        held = sections(domain, COARSEST)[0].held
-        middle |= {axis: held[axis] for axis in domain.space[2:]}
-    return np.array([middle[axis] for axis in domain.axes])
 
 
 def choose_sampling(domain: Domain, count: int, limit: int = FIELD_BYTES) -> Sampling:
@@ -128,7 +106,7 @@ def choose_sampling(domain: Domain, count: int, limit: int = FIELD_BYTES) -> Sam
 
 
 def _plane(domain: Domain, pair: tuple[int, int], size: int) -> np.ndarray:
-    x = np.tile(_centre(domain), (size * size, 1))
+    x = np.tile(centre_of(domain), (size * size, 1))
     first, second = (np.linspace(domain.low[k], domain.high[k], size) for k in pair)
     x[:, pair[0]], x[:, pair[1]] = np.repeat(first, size), np.tile(second, size)
     return x

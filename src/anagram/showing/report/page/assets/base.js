@@ -27,10 +27,11 @@ const short = (text, length = 28) => (text.length > length ? `${text.slice(0, le
 let lastId = 0;
 const newId = (prefix) => `${prefix}-${++lastId}`;
 
-// Arrays are little-endian floats in base 64.
+// Arrays are little-endian floats, or bytes, in base 64.
 function decode(array) {
   const text = atob(array.data);
   const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0));
+  if (array.type === "u1") return bytes;
   return array.type === "f8" ? new Float64Array(bytes.buffer) : new Float32Array(bytes.buffer);
 }
 

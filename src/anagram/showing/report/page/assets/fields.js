@@ -227,7 +227,8 @@ class FieldGroup extends SharedGrid {
   repaint() {
     for (const { map, index, kind } of this.maps) {
       const told = this.slice(this.values(index, kind), this.across, this.up, this.places);
-      const changed = { values: told, mark: this.now };
+      const cover = this.cover && this.slice(this.cover, this.across, this.up, this.places);
+      const changed = { values: told, mark: this.now, cover };
       const same = map.data && map.data.across === this.across && map.data.up === this.up;
       if (same) map.repaint(changed);
       else {

@@ -5,6 +5,7 @@ class SharedGrid {
     const { axes, size, kind, pairs, components, shape } = members[0].run.fields;
     Object.assign(this, { members, axes, size, kind, pairs, shape });
     this.loops = (shape?.outline || []).map(decode);
+    this.cover = shape?.cover ? decode(shape.cover) : null;
     this.component = components[0];
     const residuals = members.flatMap(({ run }) => run.fields.quantities.filter((quantity) => quantity.kind === "residual"));
     this.conditions = [...new Set(residuals.map((quantity) => quantity.of))];

@@ -1,6 +1,7 @@
 // A field over two axes as a picture, with a colour bar and a cursor that goes from sample to sample.
 
 const FINEST_PICTURE = 480;
+const SHARP = 12; // how fast a picture fades out at the edge of a shape, a sample being 1
 
 class MapPanel {
   // `onpoint` is told the sample under the cursor, or null: maps of the same grid move together.
@@ -129,9 +130,8 @@ class MapPanel {
     Object.assign(this.picture, { width: wide, height: high });
     const context = this.picture.getContext("2d");
     const image = context.createImageData(wide, high);
-    const known = this.data.shaped && values.some(Number.isNaN) ? values : null;
-    const painted = known ? grown(values, columns, rows) : values;
-    fillImage(image, painted, columns, rows, colours, smooth, this.data.outline ? null : known);
+    const painted = this.data.shaped ? grown(values, columns, rows) : values;
+    fillImage(image, painted, columns, rows, colours, smooth, this.data.outline ? null : this.data.cover);
     context.putImageData(image, 0, 0);
     if (this.data.outline) this.cut(context, wide, high);
   }
@@ -226,6 +226,7 @@ const closedPath = (loop, x, y) => `M${loop.map(([across, up]) => `${x.at(across
 // Values and, for two samples beyond the edge of a shape, the means of those beside them: a picture is cut off between.
 function grown(values, columns, rows) {
   let now = values;
+  if (!values.some(Number.isNaN)) return now;
   for (let pass = 0; pass < 2; pass++) {
     const next = Float32Array.from(now);
     for (let j = 0; j < rows; j++) {
@@ -250,9 +251,8 @@ function grown(values, columns, rows) {
 }
 
 // Values on a grid whose ends are the edges of the image; mixed bilinearly, or the nearest one. Errors have a sign
-// here, so that the lines where they vanish stay thin. Where less than half of the samples around are `known`, nothing is
-// drawn.
-function fillImage(image, values, columns, rows, colours, smooth, known) {
+// here, so that the lines where they vanish stay thin. A shape ends where it covers half of what lies around (127.5).
+function fillImage(image, values, columns, rows, colours, smooth, cover) {
   const { width, height, data } = image;
   const place = colours.placer();
   const across = Array.from({ length: width }, (_, px) => gridPlace(px, width, columns, smooth));
@@ -269,10 +269,9 @@ function fillImage(image, values, columns, rows, colours, smooth, known) {
       const at = place(value);
       if (at !== at) continue; // unknown: transparent
       setPixel(data, 4 * (py * width + px), colours.shades, at);
-      if (!known) continue;
-      const there = (k) => (Number.isNaN(known[k]) ? 0 : 1);
-      const share = mix(mix(there(lower + i), there(lower + i2), s), mix(there(upper + i), there(upper + i2), s), t);
-      data[4 * (py * width + px) + 3] = 255 * Math.min(1, Math.max(0, 6 * (share - 0.5) + 0.5));
+      if (!cover) continue;
+      const share = mix(mix(cover[lower + i], cover[lower + i2], s), mix(cover[upper + i], cover[upper + i2], s), t) / 255;
+      data[4 * (py * width + px) + 3] = 255 * Math.min(1, Math.max(0, SHARP * (share - 0.5) + 0.5));
     }
   }
 }
