@@ -79,16 +79,16 @@ class Domain(Region):
         self.refuse_outside(x, "some points")
         return PointSet(self.axes, x)
 
-    def refuse_outside(self, x: np.ndarray, what: str, error: type[Exception] = ProblemError) -> None:
+    def refuse_outside(self, x: np.ndarray, what: str) -> None:
         """An error that says which points (n, d) lie outside."""
         for k, (axis, (low, high)) in enumerate(self.intervals.items()):
             slack = WITHIN * (high - low)
             if not np.all((x[:, k] >= low - slack) & (x[:, k] <= high + slack)):  # NaN is nowhere
-                raise error(f"{what} lie outside [{low:g}, {high:g}] on the axis '{axis}'")
+                raise ProblemError(f"{what} lie outside [{low:g}, {high:g}] on the axis '{axis}'")
         inside = self.contains(x)
         if not inside.all():
             first = ", ".join(f"{a}={v:.6g}" for a, v in zip(self.axes, x[np.argmin(inside)], strict=True))
-            raise error(
+            raise ProblemError(
                 f"{what} lie outside of {self!r}: {int((~inside).sum())} of {len(x)}, the first one at ({first})"
             )
 

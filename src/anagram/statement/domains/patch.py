@@ -416,7 +416,7 @@ class Patches(Union):
         """Of given points, those that lie here: in a domain all of them must, on a boundary some may."""
         x, weight = rule.columns_of(self.axes)
         if not self.has_normal:
-            self.owner.refuse_outside(x, f"points of {rule!r}", SettingError)
+            self.owner.refuse_outside(x, f"points of {rule!r}")
             return Cloud(x, weight, None)
         distance = np.min([p.distance(x) for p in self.parts], axis=0)
         here = distance <= WITHIN * max(p.size for p in self.parts if isinstance(p, Patch))
