@@ -1,5 +1,9 @@
-"""A cosine breaks up into solitons: u_t + u u_x + 0.022² u_xxx = 0 on a ring, after Zabusky and Kruskal."""
+"""A cosine breaks up into solitons: u_t + u u_x + 0.022² u_xxx = 0 on a ring, after Zabusky and Kruskal.
 
+How many seconds it may train is the argument: ``python kdv.py 180``.
+"""
+
+import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -57,9 +61,8 @@ def relative(difference: np.ndarray, values: np.ndarray) -> float:
     return float(np.sqrt(np.mean(difference**2) / np.mean(values**2)))
 
 
-if __name__ == "__main__":
-    print(problem)
-    solution = ag.solve(problem, tol=1e-6, seconds=1800)
+def show(solution: ag.Solution) -> None:
+    """Say how good a solution is, and draw it."""
     known, other = reference(), reference(384, 10_000)
     t, x = np.linspace(0, 1, MOMENTS), grid(512)
     values = solution(t=t[:, None], x=x[None])
@@ -76,3 +79,8 @@ if __name__ == "__main__":
     right.set(xlabel="x", title="and the reference, dotted")
     right.legend()
     figure.savefig(Path(__file__).with_suffix(".png"), dpi=110)
+
+
+if __name__ == "__main__":
+    print(problem)
+    show(ag.solve(problem, tol=1e-6, seconds=float(sys.argv[1]) if len(sys.argv) > 1 else 1800))
