@@ -14,7 +14,7 @@ from anagram.statement.domains import Box, GaussLegendre, Kronecker, PointRule, 
 from anagram.statement.expressions import NORMAL, Named, Node, rewritten
 from anagram.statement.fields import Field, Frame
 
-# Gauss–Legendre nodes on every axis, by dimension: networks of the sizes that are trained are integrated to rounding.
+# Gauss–Legendre nodes on every axis, by dimension; how exact they are: docs/conditions.md.
 NODES = {0: 1, 1: 40, 2: 24, 3: 12}
 SCATTERED = 4096  # nodes in more dimensions, all in all
 
@@ -34,7 +34,7 @@ def integral(
             ``("x", "y")``, give the integral along these axes, a field of the others.
         nodes: Gauss–Legendre nodes on every axis, or a rule such as ``GaussLegendre(x=60)``. By default there are 40 on
             a line, 24² in the plane, 12³ in space; in more dimensions 4096 points are spread evenly, and the integral
-            has three digits or so.
+            has two or three digits.
     """
     if not isinstance(integrand, Field) and not callable(integrand):
         raise ProblemError(f"an integral needs a field, as in ag.integral(u**2), not {integrand!r}")
