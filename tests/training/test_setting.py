@@ -18,6 +18,7 @@ def test_changes_reach_model_method_and_points():
         "scale": 1.0,
         "offset": [0.0],
         "size": [1.0],
+        "drift": [3.0],
     }
     assert changed.options == {"cutoff": 1e-4, "rows": "paper"}
     assert (changed.points, changed.steps) == (50, 3)
