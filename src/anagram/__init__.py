@@ -21,7 +21,7 @@ from anagram.errors import (  # noqa: E402
     SettingError,
 )
 from anagram.methods import Amstramgram, Anagram, Auto, Spring  # noqa: E402
-from anagram.models import MLP, Fourier, ParametricModel, Polynomial  # noqa: E402
+from anagram.models import MLP, Fourier, ParametricModel, Polynomial, Singular  # noqa: E402
 from anagram.repeat import repeat  # noqa: E402
 from anagram.solution import Solution, load  # noqa: E402
 from anagram.solving import resume, solve  # noqa: E402
@@ -92,6 +92,7 @@ __all__ = [
     "RunWarning",
     "Setting",
     "SettingError",
+    "Singular",
     "Sobol",
     "Solution",
     "Spring",
