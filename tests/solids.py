@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from anagram.statement.domains.patch import AROUND, UNIT, Chart, Placed
+from anagram.statement.domains.chart import AROUND, UNIT, Chart, Placed
 from anagram.statement.domains.shape import Shape
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from anagram.statement.domains.patch import UNIT, Chart, Placed, draw_unit
+from anagram.statement.domains.chart import UNIT, Chart, Placed, draw_unit
 from anagram.statement.domains.rules import Draw, GaussLegendre
 
 COARSE = 24  # places along each parameter at which a predicate is tried first

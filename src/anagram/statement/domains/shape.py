@@ -12,9 +12,10 @@ import numpy as np
 from anagram.errors import ProblemError
 from anagram.statement.arguments import bind_predicate
 from anagram.statement.domains.box import Box
+from anagram.statement.domains.chart import Chart
 from anagram.statement.domains.domain import Domain, Outline
 from anagram.statement.domains.intervals import Interval
-from anagram.statement.domains.patch import Chart, Held, Patch, Patches
+from anagram.statement.domains.patch import Held, Patch, Patches
 from anagram.statement.domains.region import Cloud, Region, Union
 from anagram.statement.domains.rules import PointRule
 

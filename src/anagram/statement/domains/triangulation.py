@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from anagram.errors import ProblemError
-from anagram.statement.domains.patch import Chart
+from anagram.statement.domains.chart import Chart
 
 MOST_CELLS = 20_000_000
 MERGED = 1e-9  # of the size of a shape: nodes nearer to each other are one

@@ -4,8 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import anagram as ag
+from anagram.statement.domains.chart import draw_unit
 from anagram.statement.domains.intervals import Periodic
-from anagram.statement.domains.patch import draw_unit
 
 
 def star(center=(0.0, 0.0), size=1.0, depth=0.2, tips=5, phase=0.0, name="star"):

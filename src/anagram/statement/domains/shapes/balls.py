@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from anagram.statement.domains.patch import AROUND, UNIT, Chart, Placed
+from anagram.statement.domains.chart import AROUND, UNIT, Chart, Placed
 from anagram.statement.domains.region import WITHIN
 from anagram.statement.domains.shape import SPACE
 from anagram.statement.domains.shapes.solid import Solid, checked_length, checked_point, checked_radii

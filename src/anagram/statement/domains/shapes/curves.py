@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from anagram.statement.domains.patch import AROUND, UNIT, Chart, Placed
+from anagram.statement.domains.chart import AROUND, UNIT, Chart, Placed
 
 TURN = np.pi / 12  # by which a curve turns between two of its edges, at most
 DEEPEST = 24  # times that a curve is halved where it turns

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from anagram.statement.domains.patch import UNIT, Chart, draw_unit
+from anagram.statement.domains.chart import UNIT, Chart, draw_unit
 from anagram.statement.domains.rules import GaussLegendre
 from anagram.statement.domains.shapes.curves import Curve, Fan, Line
 from anagram.statement.domains.shapes.rings import crossing

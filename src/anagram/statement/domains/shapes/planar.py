@@ -11,7 +11,7 @@ import numpy as np
 
 from anagram.errors import ProblemError
 from anagram.statement.domains.box import Box
-from anagram.statement.domains.patch import Chart
+from anagram.statement.domains.chart import Chart
 from anagram.statement.domains.region import WITHIN, Region
 from anagram.statement.domains.shape import Shape
 from anagram.statement.domains.shapes.curves import Curve, Edge

@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from anagram.statement.domains.patch import AROUND, UNIT, Chart, Placed
+from anagram.statement.domains.chart import AROUND, UNIT, Chart, Placed
 from anagram.statement.domains.shapes.curves import Curve
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from anagram.errors import ProblemError
+from anagram.statement.domains.chart import AROUND, UNIT, Chart, Placed, draw_unit, settled_integral
 from anagram.statement.domains.intervals import Periodic, checked
-from anagram.statement.domains.patch import AROUND, UNIT, Chart, Placed, draw_unit, settled_integral
 from anagram.statement.domains.region import WITHIN
 from anagram.statement.domains.rules import GaussLegendre
 from anagram.statement.domains.shape import SPACE, Shape, checked_axes

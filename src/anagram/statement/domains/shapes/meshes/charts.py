@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
-from anagram.statement.domains.patch import UNIT, Chart, Placed
+from anagram.statement.domains.chart import UNIT, Chart, Placed
 from anagram.statement.domains.rules import Draw, Kronecker
 from anagram.statement.domains.shapes.meshes.moments import Moments
 from anagram.statement.domains.shapes.meshes.surface import Surface, closest_points
