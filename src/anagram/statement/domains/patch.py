@@ -14,7 +14,7 @@ import numpy as np
 from anagram.errors import SettingError
 from anagram.statement.domains.chart import UNIT, Chart
 from anagram.statement.domains.region import WITHIN, Cloud, Region, Union
-from anagram.statement.domains.rules import Chosen, GaussLegendre, PerAxis, PointRule, Repeated
+from anagram.statement.domains.rules import Chosen, Draw, GaussLegendre, PerAxis, PointRule, Repeated
 
 MOST_ROUNDS = 60  # of drawing more points until there are enough
 
