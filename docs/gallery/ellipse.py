@@ -1,5 +1,8 @@
 """−Δu = f on an ellipse, turned by half a radian."""
 
+import time
+from pathlib import Path
+
 import jax.numpy as jnp
 
 import anagram as ag
@@ -12,14 +15,27 @@ def exact(x, y):
     return jnp.exp(x) * jnp.sin(2 * y)
 
 
-problem = ag.Problem(
-    domain,
-    equation=ag.Condition(lambda u: -ag.laplacian(u), equals=lambda x, y: 3 * exact(x, y)),
-    boundary=ag.Condition(lambda u: u, on=domain.boundary(), equals=exact),
-    solution=exact,
-)
+def problem() -> ag.Problem:
+    """The equation and its conditions."""
+    return ag.Problem(
+        domain,
+        equation=ag.Condition(lambda u: -ag.laplacian(u), equals=lambda x, y: 3 * exact(x, y)),
+        boundary=ag.Condition(lambda u: u, on=domain.boundary(), equals=exact),
+        solution=exact,
+        name="Poisson on an ellipse",
+    )
+
+
+def main() -> None:
+    """Solve it, say how well, draw it."""
+    begin = time.perf_counter()
+    solution = ag.solve(problem(), tol=1e-9)
+    print(
+        f"relative error {solution.relative_l2_error:.1e}, estimated {solution.relative_error_estimate:.1e}, "
+        f"{time.perf_counter() - begin:.0f} s"
+    )
+    solution.plot(Path(__file__).with_suffix(".png"))
+
 
 if __name__ == "__main__":
-    solution = ag.solve(problem, tol=1e-9)
-    print(solution)
-    print("estimated relative error", solution.relative_error_estimate)
+    main()

@@ -4,6 +4,7 @@ How many seconds it may train is the argument: ``python kdv.py 180``.
 """
 
 import sys
+import time
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -14,13 +15,16 @@ import anagram as ag
 DISPERSION = 0.022**2
 MOMENTS = 21  # at which the solution is compared with the reference
 
-ring = ag.Box(t=(0, 1), x=ag.periodic(-1, 1))
-problem = ag.Problem(
-    ring,
-    equation=ag.Condition(lambda u: u.d("t") + u * u.d("x") + DISPERSION * u.d("x", "x", "x")),
-    start=ag.Condition(lambda u: u, on=ring.face(t=0), equals=lambda x: np.cos(np.pi * x)),
-    name="Korteweg–de Vries",
-)
+
+def problem() -> ag.Problem:
+    """The equation and where it begins; a ring has no ends to state anything about."""
+    ring = ag.Box(t=(0, 1), x=ag.periodic(-1, 1))
+    return ag.Problem(
+        ring,
+        equation=ag.Condition(lambda u: u.d("t") + u * u.d("x") + DISPERSION * u.d("x", "x", "x")),
+        start=ag.Condition(lambda u: u, on=ring.face(t=0), equals=lambda x: np.cos(np.pi * x)),
+        name="Korteweg–de Vries",
+    )
 
 
 def reference(modes: int = 512, steps: int = 20_000) -> np.ndarray:
@@ -61,13 +65,16 @@ def relative(difference: np.ndarray, values: np.ndarray) -> float:
     return float(np.sqrt(np.mean(difference**2) / np.mean(values**2)))
 
 
-def show(solution: ag.Solution) -> None:
+def show(solution: ag.Solution, seconds: float) -> None:
     """Say how good a solution is, and draw it."""
     known, other = reference(), reference(384, 10_000)
     t, x = np.linspace(0, 1, MOMENTS), grid(512)
     values = solution(t=t[:, None], x=x[None])
     print(f"the reference agrees with a coarser one to {relative(known[:, ::4] - other[:, ::3], known):.0e}")
-    print(f"error {relative(values - known, known):.1e}, estimated {solution.relative_error_estimate:.1e}")
+    print(
+        f"relative error {relative(values - known, known):.1e}, estimated {solution.relative_error_estimate:.1e}, "
+        f"{seconds:.0f} s"
+    )
     shown = solution.to_numpy({"t": 301, "x": 401})
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
     image = left.pcolormesh(shown["t"], shown["x"], shown["u"].T, shading="nearest", rasterized=True)
@@ -81,6 +88,12 @@ def show(solution: ag.Solution) -> None:
     figure.savefig(Path(__file__).with_suffix(".png"), dpi=110)
 
 
+def main() -> None:
+    """Train as long as it may, say how well it is solved, draw it."""
+    begin = time.perf_counter()
+    solution = ag.solve(problem(), tol=1e-6, seconds=float(sys.argv[1]) if len(sys.argv) > 1 else 1800)
+    show(solution, time.perf_counter() - begin)
+
+
 if __name__ == "__main__":
-    print(problem)
-    show(ag.solve(problem, tol=1e-6, seconds=float(sys.argv[1]) if len(sys.argv) > 1 else 1800))
+    main()

@@ -4,12 +4,14 @@
 made so that the solution is known. `python docs/gallery/revolved.py`
 """
 
+import time
+from pathlib import Path
+
 import jax.numpy as jnp
 
 import anagram as ag
-from anagram.statement.domains import Disk
 
-ring = ag.revolve(Disk(center=(1, 0), radius=0.4, name="skin"), axis="z")
+ring = ag.revolve(ag.Disk(center=(1, 0), radius=0.4, name="skin"), axis="z")
 
 
 def exact(x, y, z):
@@ -29,15 +31,28 @@ def flux(x, y, z):
     return sum(n * s for n, s in zip(normal, slopes(x, y, z), strict=True))
 
 
-problem = ag.Problem(
-    ring,
-    equation=ag.Condition(lambda u: -ag.laplacian(u), equals=lambda x, y: -2 * x * y),
-    warm=ag.Condition(lambda u: u, on=ring.boundary(lambda z: z > 0), equals=exact),
-    cooled=ag.Condition(lambda u: u.normal_derivative(), on=ring.boundary(lambda z: z < 0), equals=flux),
-    solution=exact,
-    name="heated-ring",
-)
+def problem() -> ag.Problem:
+    """The equation and its conditions."""
+    return ag.Problem(
+        ring,
+        equation=ag.Condition(lambda u: -ag.laplacian(u), equals=lambda x, y: -2 * x * y),
+        warm=ag.Condition(lambda u: u, on=ring.boundary(lambda z: z > 0), equals=exact),
+        cooled=ag.Condition(lambda u: u.normal_derivative(), on=ring.boundary(lambda z: z < 0), equals=flux),
+        solution=exact,
+        name="a heated ring",
+    )
+
+
+def main() -> None:
+    """Solve it, say how well, draw it."""
+    begin = time.perf_counter()
+    solution = ag.solve(problem(), tol=1e-5)
+    print(
+        f"relative error {solution.relative_l2_error:.1e}, estimated {solution.relative_error_estimate:.1e}, "
+        f"{time.perf_counter() - begin:.0f} s"
+    )
+    solution.plot(Path(__file__).with_suffix(".png"))
+
 
 if __name__ == "__main__":
-    solution = ag.solve(problem, tol=1e-5)
-    print(solution)
+    main()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import inspect
 import sys
 import traceback
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from anagram import catalogue
@@ -103,6 +105,7 @@ def _from_file(path: Path, attribute: str) -> Case:
     sys.path.insert(0, str(path.parent.resolve()))
     try:
         spec.loader.exec_module(module)
+        found = _problems_of(module, attribute or "problem")
     except AnagramError:
         raise
     except SystemExit as error:
@@ -116,7 +119,6 @@ def _from_file(path: Path, attribute: str) -> Case:
         raise SettingError(f"'{path}' failed{where}: {type(error).__name__}: {error}") from error
     finally:
         sys.path.pop(0)
-    found = {name: value for name, value in vars(module).items() if isinstance(value, Problem)}
     name = attribute or (
         "problem" if "problem" in found else next(iter(found), "problem") if len(found) == 1 else "problem"
     )
@@ -127,3 +129,13 @@ def _from_file(path: Path, attribute: str) -> Case:
     called = path.stem if problem.name == "problem" else problem.name
     origin = {"file": path.name, "problem": name, "name": called, "sha256": digest_of(source)}
     return replace(case_of(problem.restated(name=called, origin=origin)), source=source)
+
+
+def _problems_of(module: ModuleType, wanted: str) -> dict[str, Problem]:
+    """The problems of a file by name; the one that is wanted may be what a function without arguments returns."""
+    found = {name: value for name, value in vars(module).items() if isinstance(value, Problem)}
+    state = vars(module).get(wanted)
+    if inspect.isfunction(state) and state.__module__ == module.__name__ and not inspect.signature(state).parameters:
+        stated = state()
+        found |= {wanted: stated} if isinstance(stated, Problem) else {}
+    return found

@@ -10,51 +10,69 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path as Curve
+from matplotlib.ticker import NullFormatter
 
+from anagram.showing.components import part_names
 from anagram.showing.report.quantities import components, exact_components, residual_of, title_of
 from anagram.showing.report.style import INK
 from anagram.showing.sections import Section, sections
+from anagram.statement.domains import Domain, Region
+from anagram.statement.unknowns import Unknown
 from anagram.training.reached import Reached
 
 FINE = 161  # pixels along an axis
 WIDTH, HEIGHT = 4.0, 3.3  # of a panel, in inches
+DECADES = 100.0  # what the colours of magnitudes span at least: two powers of ten to label
 NARROW, WIDE = 0.45, 1.35  # how much higher or lower panels of shapes may be
 
 
 def map_figure(solution: Reached) -> Figure:
-    """Solution, error and residual beside each other; a row for each unknown and each instant that is shown."""
-    planes = [plane for plane in sections(solution.domain, FINE) if plane.inside.any()]
-    if not planes:
+    """Solution, error and residual beside each other; a row for each unknown and each instant that is shown.
+
+    An unknown that lives on a part of the domain is shown there.
+    """
+    sets = [
+        shown for region, unknowns in solution.model.sought.by_region for shown in _shown(solution, region, unknowns)
+    ]
+    if not sets:
         figure = Figure(figsize=(2 * WIDTH, 0.6), layout="constrained")
         figure.suptitle(f"{title_of(solution)}\nThe shape is too thin for a picture.", fontsize=10)
         return figure
-    rows = [_Row(solution, plane) for plane in planes]
-    names = list(rows[0].fields)
+    rows = [row for _, rows in sets for row in rows]
     columns = 1 + bool(rows[0].exact) + all(row.residual is not None for row in rows)
-    count = len(names) * len(planes)
-    figure = Figure(figsize=(WIDTH * columns + 0.2, _height(planes[0]) * count + 0.25), layout="constrained")
-    grid = figure.subplots(count, columns, squeeze=False)
-    for k, name in enumerate(names):
-        shown = [row.panels(name)[:columns] for row in rows]
-        for column in range(columns):
-            norm, colours = _colours([panels[column] for panels in shown])
-            for at, (plane, panels) in enumerate(zip(planes, shown, strict=True)):
-                title, values, _ = panels[column]
-                ax = grid[k * len(planes) + at, column]
-                image = draw_section(ax, plane, values, norm=norm, cmap=colours, shading="nearest")
-                figure.colorbar(image, ax=ax, pad=0.02)
-                ax.set(title=title, xlabel=_horizontal_name(plane), ylabel=plane.axes[1])
+    heights = [_height(row.plane) for row in rows]
+    figure = Figure(figsize=(WIDTH * columns + 0.2, sum(heights) + 0.25), layout="constrained")
+    grid = iter(figure.subplots(len(rows), columns, squeeze=False, height_ratios=heights))
+    for name, rows_of_name in sets:
+        shown = [row.panels(name)[:columns] for row in rows_of_name]
+        looks = [_colours([panels[column] for panels in shown]) for column in range(columns)]
+        for row, panels in zip(rows_of_name, shown, strict=True):
+            for ax, (title, values, _), (norm, colours) in zip(next(grid), panels, looks, strict=True):
+                image = draw_section(ax, row.plane, values, norm=norm, cmap=colours, shading="nearest")
+                bar = figure.colorbar(image, ax=ax, pad=0.02)
+                if isinstance(norm, LogNorm):
+                    bar.ax.yaxis.set_minor_formatter(NullFormatter())  # powers of ten are enough
+                ax.set(title=title, xlabel=_horizontal_name(row.plane), ylabel=row.plane.axes[1])
     figure.suptitle(title_of(solution), fontsize=10)
     return figure
 
 
-class _Row:
-    """What is known in one plane."""
+def _shown(solution: Reached, region: Region, unknowns: Sequence[Unknown]) -> list[tuple[str, list[_Row]]]:
+    """The real parts of unknowns that live on a set, each with what is known in all planes through that set."""
+    domain = region if isinstance(region, Domain) else solution.domain
+    rows = [_Row(solution, plane, unknowns[0].on) for plane in sections(domain, FINE) if plane.inside.any()]
+    names = [part for u in unknowns for part in part_names(u.name, u.is_complex)]
+    return [(name, rows) for name in names if rows]
 
-    def __init__(self, solution: Reached, plane: Section) -> None:
+
+class _Row:
+    """What is known in one plane through the set on which unknowns live."""
+
+    def __init__(self, solution: Reached, plane: Section, on: Region | None) -> None:
         x = plane.x
+        self.plane = plane
         self.fields, self.exact = components(solution, x), exact_components(solution, x)
-        self.residual = residual_of(solution, x)
+        self.residual = residual_of(solution, x, on)
 
     def panels(self, name: str) -> list[tuple[str, np.ndarray, bool]]:
         """Titles, values at the points inside, and whether magnitudes are meant."""
@@ -83,7 +101,7 @@ def _colours(panels: Sequence[tuple[str, np.ndarray, bool]]) -> tuple[Normalize,
         size = finite[finite > 0]
         top = size.max() if size.size else 1.0
         low = np.percentile(size, 1) if size.size else 0.1
-        return LogNorm(max(min(low, top / 10), top * 1e-6, np.finfo(float).tiny), top), "magma"
+        return LogNorm(max(min(low, top / DECADES), top * 1e-6, np.finfo(float).tiny), top), "magma"
     low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
     if low < 0 < high and min(-low, high) > 0.1 * (high - low):
         # A field of both signs: white is zero.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from anagram.showing.components import real_parts
+from anagram.statement.domains import Region
 from anagram.training.reached import Reached
 
 
@@ -22,12 +23,15 @@ def exact_components(solution: Reached, x: np.ndarray) -> dict[str, np.ndarray]:
     return real_parts(exact or {})
 
 
-def residual_of(solution: Reached, x: np.ndarray) -> tuple[str, np.ndarray] | None:
-    """|D(u) − f| of the first condition that holds on the whole domain, or else of those that hold on parts of it."""
+def residual_of(solution: Reached, x: np.ndarray, on: Region | None = None) -> tuple[str, np.ndarray] | None:
+    """|D(u) − f| of the first condition that holds on a set, all of the domain unless given.
+
+    If there is none, it is that of all conditions that hold on parts of the domain.
+    """
     problem = solution.problem
     if problem is None:
         return None
-    whole = [key for key in problem.inside if problem.region(key) is problem.domain]
+    whole = [key for key in problem.inside if problem.region(key) is (on or problem.domain)]
     shown = whole[:1] or problem.inside
     if not shown:
         return None
