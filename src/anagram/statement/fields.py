@@ -145,6 +145,10 @@ class Field:
             total = expressions.add(total, expressions.multiply(component, self.node.derivative(axis)))
         return Field(total, self.frame)
 
+    def normal(self, axis: str) -> Field:
+        """The component of the outward normal along an axis, beside this field: ``p * p.normal("x")``."""
+        return Field(self.frame.normal_components[self.frame.index(axis)], self.frame)
+
     # -- algebra --------------------------------------------------------------------------------------
     def map(self, function: Callable[..., Any], *others: Any) -> Field:
         """The field x ↦ function(u(x), ...), for example ``u.map(jnp.tanh)``."""

@@ -47,7 +47,7 @@ def integral(
         region = frame.domain if over is None else over
         if not isinstance(region, Region):
             raise ProblemError("this integrand does not say over which set it is integrated: give over=, a region")
-        axes, quadrature = region.axes, _over_region(region, nodes, "Ω" if over is None else repr(region))
+        axes, quadrature = region.axes, quadrature_over(region, nodes, "Ω" if over is None else repr(region))
         if frame.axes and region.axes != frame.axes:
             raise ProblemError(
                 f"{region!r} has the axes {', '.join(region.axes)}, the integrand {', '.join(frame.axes)}"
@@ -125,7 +125,7 @@ def _rule(dimension: int, nodes: int | PointRule | None) -> PointRule:
     return Kronecker(SCATTERED if nodes is None else int(nodes))
 
 
-def _over_region(region: Region, nodes: int | PointRule | None, name: str) -> Quadrature:
+def quadrature_over(region: Region, nodes: int | PointRule | None, name: str = "") -> Quadrature:
     """Nodes of all parts of a region, each with its own measure; normals after the coordinates."""
     rows, weights = [], []
     for part in region.parts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,11 @@ from anagram.errors import ProblemError
 from anagram.models import ParametricModel
 from anagram.statement.arguments import broadcast_columns, call_by_name
 from anagram.statement.condition import describe_point, source_rows
-from anagram.statement.domains import Domain
+from anagram.statement.domains import Domain, Region
 from anagram.statement.domains.domain import OUTSIDE
 from anagram.statement.evaluation import evaluate
 from anagram.statement.fields import Field
+from anagram.statement.integrals import quadrature_over
 from anagram.statement.problem import Problem
 from anagram.training.history import History
 
@@ -137,12 +139,45 @@ class Reached:
         An operator that returns several fields gives a tuple of arrays. Points outside of the domain are treated as
         those that the solution itself is called with.
         """
-        if not callable(operator):
-            raise ProblemError(f"an operator is a function of fields, as in lambda u: u.d('x'), not {operator!r}")
+        called = self._called(operator)
         x, shape, hidden = self._points(coordinates, named)
-        values = self._chunks(self._compiled(lambda fields: call_by_name(operator, fields, "the operator")), x)
+        values = self._chunks(self._compiled(called), x)
         arrays = [_without(v, hidden).reshape(shape) for v in values]
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+    def integral(self, operator: Callable[..., Any], over: Region | None = None, nodes: Any = None) -> Any:
+        """The integral of an operator of the solution over a region, such as the flux through a wall.
+
+        ``solution.integral(lambda u: u.normal_derivative(), over=domain.boundary("wall"))``
+
+        Args:
+            operator: maps the unknowns to a field, or to several, which gives a tuple of numbers. On parts of the
+                boundary it knows the outward normal.
+            over: a region of the domain; all of it if left out.
+            nodes: Gauss–Legendre nodes on every axis, or a rule, as in `anagram.integral`.
+        """
+        x, weights, normal = self._nodes(over, nodes)
+        compiled = self._compiled(self._called(operator), with_normal=normal is not None)
+        values = self._chunks(compiled, *((x,) if normal is None else (x, normal)))
+        sums = [(weights @ v).item() for v in values]
+        return sums[0] if len(sums) == 1 else tuple(sums)
+
+    def _nodes(self, over: Region | None, nodes: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Nodes of a quadrature over a region, with weights, and normals where it has them."""
+        if over is not None and not isinstance(over, Region):
+            raise ProblemError(f"over= is a region such as domain.boundary(), not {over!r}")
+        region = self.domain if over is None else over
+        axes = self.domain.axes
+        if region.axes != axes:
+            raise ProblemError(
+                f"{region!r} has the axes {', '.join(region.axes)}, the solution {', '.join(axes)}: take a region of "
+                "its domain"
+            )
+        quadrature = quadrature_over(region, nodes)
+        x, normal = quadrature.nodes[:, : len(axes)], quadrature.nodes[:, len(axes) :]
+        if not self.domain.covers(x).all():
+            raise ProblemError(f"{region!r} lies outside of {self.domain!r}, where the solution means nothing")
+        return x, quadrature.weights, normal if normal.size else None
 
     def residual(self, condition: str, x: np.ndarray) -> np.ndarray:
         """|D(u_θ) − f| of a condition at points (n, d) of its region (Euclidean norm over components)."""
@@ -183,15 +218,34 @@ class Reached:
         names = [u.name for u in self.model.sought.unknowns]
         return self._compiled(lambda fields: tuple(fields[name] for name in names))
 
-    def _compiled(self, operator: Callable[[dict[str, Field]], Any]) -> Callable[..., list[jax.Array]]:
-        def at(units: Any, theta: jax.Array, point: jax.Array) -> list[jax.Array]:
-            result = operator(self.model.placed(units).quantities(theta, self.domain.frame))
+    @staticmethod
+    def _called(operator: Callable[..., Any]) -> Callable[[dict[str, Field]], Any]:
+        """An operator as a function of all fields."""
+        if not callable(operator):
+            raise ProblemError(f"an operator is a function of fields, as in lambda u: u.d('x'), not {operator!r}")
+        return lambda fields: call_by_name(operator, fields, "the operator")
+
+    def _compiled(
+        self, operator: Callable[[dict[str, Field]], Any], *, with_normal: bool = False
+    ) -> Callable[..., list[jax.Array]]:
+        """What an operator makes of the fields, as a function of θ, points and, if they are known, normals."""
+
+        def at(units: Any, theta: jax.Array, point: jax.Array, *normal: jax.Array) -> list[jax.Array]:
+            frame = replace(self.domain.frame, normal=normal[0]) if normal else self.domain.frame
+            result = operator(self.model.placed(units).quantities(theta, frame))
             fields = result if isinstance(result, tuple | list) else (result,)
+            for field in fields:
+                if not isinstance(field, Field):
+                    raise ProblemError(
+                        f"the operator must return a field made from the unknowns, not {type(field).__name__}"
+                    )
             return evaluate([field.node for field in fields], point)
 
-        point, units = jax.ShapeDtypeStruct((self.domain.dimension,), float), self.model.placement
-        text = traced_text(at, units, self.model.theta, point)
-        return functools.partial(reuse(f"values {text}", lambda: _for_any_size(jax.vmap(at, (None, None, 0)))), units)
+        columns, units = 1 + with_normal, self.model.placement
+        point = jax.ShapeDtypeStruct((self.domain.dimension,), float)
+        text = traced_text(at, units, self.model.theta, *[point] * columns)
+        mapped = jax.vmap(at, (None, None, *[0] * columns))
+        return functools.partial(reuse(f"values {text}", lambda: _for_any_size(mapped)), units)
 
     def _chunks(self, compiled: Callable[..., list[jax.Array]], *columns: np.ndarray) -> list[np.ndarray]:
         """Evaluate at points chunk by chunk; chunks have few sizes, for each of which functions are compiled once."""
