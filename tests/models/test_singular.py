@@ -1,3 +1,4 @@
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -28,16 +29,16 @@ def test_they_are_harmonic_and_vanish_where_they_should(kind, start):
     corner = Singular((0.1, -0.2), angle, start, kind)
     rng = np.random.default_rng(0)
     sides = {"values": (0, 0), "slopes": (1, 1), "value-slope": (0, 1), "slope-value": (1, 0)}[kind]
+    inner = start + angle * rng.uniform(0.05, 0.95, 5)
+    at = lambda theta, r: np.array([0.1 + r * np.cos(theta), -0.2 + r * np.sin(theta)]).T
     for function in corner.functions(PLANE):
-        for theta in start + angle * rng.uniform(0.05, 0.95, 5):
-            point = jnp.array([0.1 + 0.4 * np.cos(theta), -0.2 + 0.4 * np.sin(theta)])
-            laplacian = nested(function, (2, 0))(point) + nested(function, (0, 2))(point)
-            assert abs(float(laplacian)) < 1e-12
+        laplacian = jax.jit(jax.vmap(lambda x, f=function: nested(f, (2, 0))(x) + nested(f, (0, 2))(x)))
+        assert np.max(np.abs(laplacian(at(inner, 0.4)))) < 1e-12
+        values = jax.jit(jax.vmap(lambda x, f=function: jnp.stack([f(x), nested(f, (1, 0))(x), nested(f, (0, 1))(x)])))
         for slope, theta in zip(sides, (start, start + angle), strict=True):
-            along = np.array([np.cos(theta), np.sin(theta)])
-            point = jnp.asarray(np.array([0.1, -0.2]) + 0.3 * along)
-            across = -along[1] * nested(function, (1, 0))(point) + along[0] * nested(function, (0, 1))(point)
-            assert abs(float(across if slope else function(point))) < 1e-13
+            value, along_x, along_y = values(at(theta, 0.3)[None])[0]
+            across = -np.sin(theta) * along_x + np.cos(theta) * along_y
+            assert abs(float(across if slope else value)) < 1e-13
 
 
 def test_derivatives_of_an_enriched_network():
@@ -46,11 +47,17 @@ def test_derivatives_of_an_enriched_network():
     model = ParametricModel(problem.sought, ag.MLP(5, 4, offset=1.0, size=2.0) + CORNER, 3)
     point = jnp.array([0.3, 0.5])
     indices, total = [(0, 0), (1, 0), (1, 1), (0, 2)], (((2, 0), 1.0), ((0, 2), 1.0))
-    found = model.source(model.theta).derivatives(point, {"u": Wanted(indices, [total])})["u"]
-    slow = {i: nested(lambda x: model.values(model.theta, x)[0], i)(point) for i in [*indices, (2, 0)]}
+
+    @jax.jit
+    def both(point):
+        found = model.source(model.theta).derivatives(point, {"u": Wanted(indices, [total])})["u"]
+        slow = {i: nested(lambda x: model.values(model.theta, x)[0], i)(point) for i in [*indices, (2, 0)]}
+        return found.values, found.sums[0], slow
+
+    values, summed, slow = both(point)
     for index in indices:
-        assert_close(found.values[index], slow[index], 1e-12, str(index))
-    assert_close(found.sums[0], slow[2, 0] + slow[0, 2], 1e-12)
+        assert_close(values[index], slow[index], 1e-12, str(index))
+    assert_close(summed, slow[2, 0] + slow[0, 2], 1e-12)
 
 
 def test_recipes():

@@ -1,3 +1,4 @@
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -33,8 +34,8 @@ def residuals(problem, key, operator=lambda u: u):
     cloud = region.draw(GaussLegendre(7), np.random.default_rng(0))
     reached = ag.Problem(problem.domain, {key: ag.Condition(operator, region)}, unknowns=("u",))
     compound = Compound(reached, model)
-    rows = [compound.operator_rows(key, model.theta, jnp.asarray(x), None) for x in cloud.x]
-    return np.concatenate([np.asarray(r) for r in rows]), cloud.x
+    rows = jax.jit(jax.vmap(lambda x: compound.operator_rows(key, model.theta, x, None)))(cloud.x)
+    return np.asarray(rows).ravel(), cloud.x
 
 
 def test_all_faces_hold_exactly_for_any_network():
@@ -97,11 +98,17 @@ def test_derivatives_are_those_of_the_whole_field():
     point = jnp.array([0.4, 0.3])
     indices = [(0, 0), (1, 0), (0, 2), (1, 1), (2, 1)]
     total = (((2, 0), 1.0), ((0, 2), 3.0))
-    found = model.source(model.theta).derivatives(point, {"u": Wanted(indices, [total])})["u"]
-    slow = {i: nested(lambda x: model.values(model.theta, x)[0], i)(point) for i in [*indices, (2, 0)]}
+
+    @jax.jit
+    def both(point):
+        found = model.source(model.theta).derivatives(point, {"u": Wanted(indices, [total])})["u"]
+        slow = {i: nested(lambda x: model.values(model.theta, x)[0], i)(point) for i in [*indices, (2, 0)]}
+        return found.values, found.sums[0], slow
+
+    values, summed, slow = both(point)
     for index in indices:
-        assert_close(found.values[index], slow[index], 1e-12, str(index))
-    assert_close(found.sums[0], slow[2, 0] + 3 * slow[0, 2], 1e-12)
+        assert_close(values[index], slow[index], 1e-12, str(index))
+    assert_close(summed, slow[2, 0] + 3 * slow[0, 2], 1e-12)
 
 
 def test_complex_unknowns():
@@ -116,7 +123,7 @@ def test_complex_unknowns():
     assert_close(values, np.array([np.cos(0.7), np.sin(0.7)]), 1e-15)
 
 
-def test_a_solution_with_exact_conditions_is_found_and_measured():
+def test_a_solution_with_exact_conditions_is_found_kept_and_read(tmp_path):
     exact = lambda x, y: jnp.sin(np.pi * x) * jnp.exp(y)
     problem = ag.Problem(
         SQUARE,
@@ -124,11 +131,15 @@ def test_a_solution_with_exact_conditions_is_found_and_measured():
         walls=ag.Condition(lambda u: u, SQUARE.boundary(), exact, exact=True),
         solution=exact,
     )
-    solution = ag.solve(problem, tol=1e-4)
-    assert solution.reached
-    assert solution.summary["relative_l2_error"] < 3e-4
+    solution = ag.solve(problem, ag.MLP(8), points=ag.GaussLegendre(9), steps=25, progress=False)
+    assert solution.summary["relative_l2_error"] < 1e-2
+    assert set(solution.summary["condition_losses"]) == {"equation"}
     x = np.linspace(0, 1, 9)
     assert_close(solution(x=x, y=2.0), np.asarray(exact(x, 2.0)), 1e-14)
+    again = ag.load(solution.save(tmp_path / "run"), problem=problem)
+    assert_close(again(x=x, y=0.3), solution(x=x, y=0.3), 1e-15)
+    with pytest.raises(ag.errors.FileError, match="give the problem"):
+        ag.load(tmp_path / "run")
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from anagram.environment import quick_compilation
 from anagram.errors import ProblemError
 from anagram.statement.domains.domain import Domain
 from anagram.statement.domains.patch import Patch
@@ -43,8 +45,12 @@ def vanishing(region: Region, domain: Domain, what: str) -> PointFunction:
         if any(_is_zero_on(factor, cloud.x) for factor in factors):
             continue  # another piece of the same line or curve
         factors.append(_of_part(part, inside, what))
-    scale = float(np.max(np.prod([[float(f(p)) for p in jnp.asarray(inside[:200])] for f in factors], axis=0)))
-    return lambda x: jnp.prod(jnp.stack([factor(x) for factor in factors])) / scale
+
+    def product(x: Array) -> Array:
+        return jnp.prod(jnp.stack([factor(x) for factor in factors]))
+
+    scale = float(np.max(at_points(product, inside[:200])))
+    return lambda x: product(x) / scale
 
 
 def _of_part(part: Region, inside: np.ndarray, what: str) -> PointFunction:
@@ -85,4 +91,9 @@ def _of_part(part: Region, inside: np.ndarray, what: str) -> PointFunction:
 
 
 def _is_zero_on(function: PointFunction, x: np.ndarray) -> bool:
-    return all(abs(float(function(p))) < ON for p in jnp.asarray(x[:8]))
+    return bool(np.all(np.abs(at_points(function, x)) < ON))
+
+
+def at_points(function: PointFunction, x: np.ndarray) -> np.ndarray:
+    """A function of one point at many of them, compiled as one program."""
+    return np.asarray(jax.jit(jax.vmap(function), compiler_options=quick_compilation())(x))
