@@ -54,7 +54,7 @@ def main() -> None:
     found = []
     for label, model, tol in (("enriched", None, 1e-8), ("not enriched", ag.MLP(20, 20), 1e-4)):
         begin = time.perf_counter()
-        solution = ag.solve(problem(), model, tol=tol)
+        solution = ag.solve(problem(), model, tol=tol, seconds=60)
         print(
             f"{label}: relative error {solution.relative_l2_error:.1e}, "
             f"estimated {solution.relative_error_estimate:.1e}, {time.perf_counter() - begin:.0f} s"

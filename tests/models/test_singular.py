@@ -60,6 +60,14 @@ def test_derivatives_of_an_enriched_network():
     assert_close(summed, slow[2, 0] + slow[0, 2], 1e-12)
 
 
+def test_models_of_one_recipe_share_their_programs():
+    """What is static in a module is compared when a compiled program is called with another one."""
+    one, other = ((ag.MLP(4) + CORNER).build(PLANE, 1, jax.random.key(seed)) for seed in (0, 1))
+    assert jax.tree.structure(one) == jax.tree.structure(other)
+    further = (ag.MLP(4) + Singular((0.0, 0.0), 1.4 * np.pi, start=0.0)).build(PLANE, 1, jax.random.key(0))
+    assert jax.tree.structure(one) != jax.tree.structure(further)
+
+
 def test_recipes():
     spec = ag.MLP(6) + CORNER + Singular((1, 1), 1.2 * np.pi, start=1.0)
     assert isinstance(spec, Enriched)

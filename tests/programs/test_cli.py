@@ -5,7 +5,9 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+from anagram.errors import SettingError
 from anagram.programs.cli import app
+from anagram.programs.loading import find_case
 
 QUICK = [
     "--set",
@@ -72,6 +74,18 @@ def test_a_file_of_ones_own(anagram, tmp_path):
     assert "growth" in result.output
     assert "not known" in result.output
     assert (tmp_path / "here" / "solution.png").stat().st_size > 1000
+
+
+def test_a_file_with_a_function_that_states_the_problem(tmp_path):
+    stated = (
+        FILE.replace("\nproblem =", "\n_problem =") + "def problem():\n    return _problem.restated(name='stated')\n"
+    )
+    (tmp_path / "growth.py").write_text(stated)
+    case = find_case(str(tmp_path / "growth.py"), paper=False, parameters={})
+    assert (case.problem.name, list(case.problem.conditions)) == ("stated", ["equation", "start"])
+    (tmp_path / "asks.py").write_text("def problem(size):\n    raise SystemExit\n")  # what has arguments is not called
+    with pytest.raises(SettingError, match="it defines none"):
+        find_case(str(tmp_path / "asks.py"), paper=False, parameters={})
 
 
 def test_parameters_of_the_problem_and_the_paper_setting(anagram, tmp_path):

@@ -11,8 +11,8 @@ with these functions s_k and one network for all N: coefficients of singular fun
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import equinox as eqx
@@ -93,9 +93,10 @@ class Singular:
             raise SettingError(
                 f"Singular is for corners in the plane; {domain!r} has the axes {', '.join(domain.axes)}"
             )
-        columns = [domain.axes.index(a) for a in shape.axes]
+        columns = tuple(domain.axes.index(a) for a in shape.axes)
         size = float(np.max([domain.lengths[k] for k in columns]))
-        return [functools.partial(_term, here, columns, size, exponent, sine) for exponent, sine in here.terms]
+        place = (here.corner, here.angle, here.start or 0.0, columns, size)
+        return [SingularFunction(*place, exponent, sine) for exponent, sine in here.terms]
 
     def __radd__(self, other: Any) -> Enriched:
         return Enriched(other, self)
@@ -108,16 +109,30 @@ class Singular:
         return f"Singular(({self.corner[0]:g}, {self.corner[1]:g}), {self.angle:g})"
 
 
-def _term(at: Singular, columns: Sequence[int], size: float, exponent: float, sine: bool, x: Array) -> Array:
-    """r^λ sin λθ or r^λ cos λθ, r in units of the domain; the cut of θ lies opposite to the domain."""
-    dx, dy = (x[columns[0]] - at.corner[0]) / size, (x[columns[1]] - at.corner[1]) / size
-    begin, free = float(at.start or 0.0), (2 * np.pi - at.angle) / 2
-    # Turned so that the cut of atan2 is in the middle of what is outside.
-    turn = begin - free + np.pi
-    c, s = np.cos(turn), np.sin(turn)
-    theta = jnp.arctan2(-s * dx + c * dy, c * dx + s * dy) + np.pi - free
-    wave = jnp.sin(exponent * theta) if sine else jnp.cos(exponent * theta)
-    return (dx**2 + dy**2) ** (exponent / 2) * wave
+@dataclass(frozen=True)
+class SingularFunction:
+    """r^λ sin λθ or r^λ cos λθ, r in units of the domain; the cut of θ lies opposite to the domain.
+
+    Two of them with the same numbers are equal: compiled programs of a model serve all that are made by its recipe.
+    """
+
+    corner: tuple[float, ...]
+    angle: float
+    start: float
+    columns: tuple[int, ...]
+    size: float
+    exponent: float
+    sine: bool
+
+    def __call__(self, x: Array) -> Array:
+        dx, dy = ((x[k] - place) / self.size for k, place in zip(self.columns, self.corner, strict=True))
+        free = (2 * np.pi - self.angle) / 2
+        # Turned so that the cut of atan2 is in the middle of what is outside.
+        turn = self.start - free + np.pi
+        c, s = np.cos(turn), np.sin(turn)
+        theta = jnp.arctan2(-s * dx + c * dy, c * dx + s * dy) + np.pi - free
+        wave = jnp.sin(self.exponent * theta) if self.sine else jnp.cos(self.exponent * theta)
+        return (dx**2 + dy**2) ** (self.exponent / 2) * wave
 
 
 class EnrichedModule(eqx.Module):

@@ -69,6 +69,23 @@ def test_figures_are_white_outside_and_coloured_up_to_the_edge(on_disk):
     assert picture.axes[0].get_aspect() == 1
 
 
+def test_unknowns_are_drawn_where_they_live_with_the_residuals_of_their_own_conditions():
+    square, rod = ag.Box(x=(-1, 1), y=(-1, 1)), ag.Disk(radius=0.4)
+    made = untrained(
+        square, lambda u: u.laplacian(), lambda v: 2 * v.laplacian(), unknowns={"u": square - rod, "v": rod}
+    )
+    picture = Picture(made.plot())
+    titles = [ax.get_title() for ax in picture.axes if ax.get_title()]
+    assert titles == ["u", "|residual of c0|", "v", "|residual of c1|"]
+    for panel, inner in ((0, True), (1, True), (2, False), (3, False)):
+        for angle in np.linspace(0.1, 2 * np.pi, 7):
+            near, far = (r * np.array([np.cos(angle), np.sin(angle)]) for r in (0.35, 0.45))
+            assert picture.is_white(panel, *near) == inner
+            if inner:
+                assert not picture.is_white(panel, *far)
+    assert picture.axes[2].get_xlim() == (-0.4025, 0.4025)  # a pixel is as wide as the grid
+
+
 def test_an_evolution_is_drawn_at_several_instants_and_a_solid_where_it_is_cut(evolving, in_space, tmp_path):
     figure = evolving.plot()
     labels = [ax.get_xlabel() for ax in figure.axes]
