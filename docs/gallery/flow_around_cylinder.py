@@ -116,7 +116,7 @@ def forces(solution):
     return {"drag": 2 * drag, "lift": 2 * lift, "pressure drop": PRESSURE_UNIT * float(front - back)}
 
 
-def solve(*widths, points=2000, seconds=None, steps=150, seed=0, progress=False, monitors=()):
+def solve(*widths, points=2000, seconds=None, steps=200, seed=0, progress=False, monitors=()):
     """Train a network of these widths."""
     inside, few = points_inside(points), ag.GaussLegendre(20)
     rules = {"momentum": inside, "mass": inside, "outlet": ag.GaussLegendre(60), "inlet": few, "walls": few}
@@ -140,10 +140,10 @@ def picture(solution, path):
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    x, y = np.linspace(0, 12, 601), np.linspace(0, HEIGHT, 206)
+    x, y = np.linspace(0, 12, 601), np.linspace(0, HEIGHT, 411)
     values = solution(x=x[None, :], y=y[:, None], outside="nan")
     speed = np.hypot(values["u"], values["v"])
-    figure, panels = plt.subplots(2, 1, figsize=(10, 7.4), layout="constrained", sharex=True)
+    figure, panels = plt.subplots(2, 1, figsize=(10, 6.6), layout="constrained", sharex=True)
     for axes, shown, label, colours in zip(
         panels, (speed, values["p"]), ("speed / U", "pressure / ρU²"), ("viridis", "RdBu_r"), strict=True
     ):
@@ -153,12 +153,14 @@ def picture(solution, path):
             if name == "cylinder":
                 axes.fill(*line.T, facecolor="0.85", edgecolor="black", linewidth=1.2, zorder=3)
         axes.set(xlim=(0, 12), ylim=(0, HEIGHT), aspect="equal", ylabel="y / D")
-    starts = np.array([[2.05, y0] for y0 in np.linspace(0.15, HEIGHT - 0.15, 15) if abs(y0 - 2) > 0.55])
-    eddies = np.array([[2.62, 2.12], [2.62, 1.88], [2.7, 2.2], [2.7, 1.8]])
-    still = np.nan_to_num(values["u"]), np.nan_to_num(values["v"])
-    lines = {"color": "white", "linewidth": 0.7, "arrowsize": 0.7, "broken_streamlines": False}
-    panels[0].streamplot(x, y, *still, start_points=starts, **lines)
-    panels[0].streamplot(x, y, *still, start_points=eddies, **lines)
+    # Streamlines are level lines of ψ = ∫ u dy; two eddies stand behind the cylinder, where ψ hardly differs from its
+    # value on it.
+    u = np.nan_to_num(values["u"])
+    stream = np.concatenate([np.zeros((1, len(x))), np.cumsum((u[1:] + u[:-1]) / 2 * np.diff(y)[:, None], axis=0)])
+    on_cylinder = stream[np.searchsorted(y, CENTRE[1]), np.searchsorted(x, CENTRE[0])]
+    eddies = on_cylinder + np.array([-0.015, -0.005, 0.005, 0.015])
+    levels = np.sort(np.concatenate([np.arange(0.2, HEIGHT, 0.3), eddies]))
+    panels[0].contour(x, y, stream, levels=levels, colors="white", linewidths=0.7)
     panels[1].set_xlabel("x / D")
     figure.savefig(path, dpi=110)
     plt.close(figure)
