@@ -214,3 +214,15 @@ def test_sizes_change_with_the_units(name, units):
     assert_close(found.offset / own / size, np.array(plain.offset) / size, 1e-9, "offsets", scale=1.0)
     flat, before = (np.concatenate([sizes.rows[key] for key in sizes.rows]) for sizes in (found, plain))
     assert_close(flat / np.array(rows(**units)) / before, np.ones(len(flat)), 1e-9, "rows")
+
+
+def test_a_mean_on_a_torus_is_as_large_as_what_is_shifted():
+    """Waves around both axes have no mean: the row of an integral is not measured by them."""
+    torus = ag.Box(x=ag.periodic(0, 3), y=ag.periodic(0, 1))
+    problem = ag.Problem(
+        torus,
+        equation=ag.Condition(lambda u: -u.laplacian(), equals=lambda x, y: jnp.sin(2 * np.pi * y)),
+        mean=ag.Condition(lambda u: ag.integral(u)),
+    )
+    sizes = natural_sizes(problem)
+    assert_close(sizes.rows["mean"][0], 3 * sizes.size[0], 1e-12)
