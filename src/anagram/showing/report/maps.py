@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path as Curve
 from matplotlib.ticker import NullFormatter
@@ -23,6 +24,7 @@ from anagram.training.reached import Reached
 FINE = 161  # pixels along an axis
 WIDTH, HEIGHT = 4.0, 3.3  # of a panel, in inches
 DECADES = 100.0  # what the colours of magnitudes span at least: two powers of ten to label
+ROOM = 0.12  # above and below panels, in inches
 NARROW, WIDE = 0.45, 1.35  # how much higher or lower panels of shapes may be
 
 
@@ -41,7 +43,9 @@ def map_figure(solution: Reached) -> Figure:
     rows = [row for _, rows in sets for row in rows]
     columns = 1 + bool(rows[0].exact) + all(row.residual is not None for row in rows)
     heights = [_height(row.plane) for row in rows]
-    figure = Figure(figsize=(WIDTH * columns + 0.2, sum(heights) + 0.25), layout="constrained")
+    # Panels of equal scales are laid out before their size is known: without some room, labels are cut off.
+    layout = ConstrainedLayoutEngine(h_pad=ROOM)
+    figure = Figure(figsize=(WIDTH * columns + 0.2, sum(heights) + 0.25 + 2 * ROOM), layout=layout)
     grid = iter(figure.subplots(len(rows), columns, squeeze=False, height_ratios=heights))
     for name, rows_of_name in sets:
         shown = [row.panels(name)[:columns] for row in rows_of_name]
