@@ -226,3 +226,16 @@ def test_a_mean_on_a_torus_is_as_large_as_what_is_shifted():
     )
     sizes = natural_sizes(problem)
     assert_close(sizes.rows["mean"][0], 3 * sizes.size[0], 1e-12)
+
+
+def test_a_wave_operator_does_not_vanish_on_the_waves():
+    """As it would on one that has the same number of half waves along t and x."""
+    square = ag.Box(t=(0, 1), x=(0, 1), y=(0, 1))
+    operators = {
+        "t-x": lambda u: u.d("t", "t") - u.d("x", "x"),
+        "t-y": lambda u: u.d("t", "t") - u.d("y", "y"),
+        "transport": lambda u: u.d("t") + u.d("x"),
+    }
+    problem = ag.Problem(square, {key: ag.Condition(operator) for key, operator in operators.items()})
+    for rows in natural_sizes(problem).rows.values():
+        assert rows[0] > 1

@@ -24,6 +24,7 @@ from anagram.statement.problem import Problem
 # Half waves along every axis, and whole ones along periodic axes: more than one, because an operator may vanish on it.
 WAVES = (1.0, 1.5, 1.0, 1.5)
 WAVES_AROUND = (1.0, 2.0, 1.0, 2.0)
+NEXT_PAIR = 1.2  # times as many on the third and fourth axis as on the first and second, and so on
 SLOWEST, FASTEST, DRIFTS = 1.0, 100.0, 24  # radians along an open axis that are looked at, and how many of them
 SMALLEST, LARGEST = 1e-60, 1e60  # of sizes that are looked for
 CANCELLED = 1e-6  # of what a shift changes: waves that change less cancel each other
@@ -272,7 +273,13 @@ class _Waves:
         domain = problem.domain
         # As long as the box that an unknown lives in.
         boxes = {u.name: u.box(domain) for u in problem.unknowns}
-        halves = [2 * WAVES_AROUND[wave] if axis in domain.periodic_axes else WAVES[wave] for axis in domain.axes]
+        # Other numbers on every axis: on a wave that is the same along two of them, u_tt − u_xx vanishes.
+        halves = [
+            2 * WAVES_AROUND[(wave + k) % len(WAVES)]
+            if axis in domain.periodic_axes
+            else WAVES[(wave + k) % len(WAVES)] * NEXT_PAIR ** (k // 2)
+            for k, axis in enumerate(domain.axes)
+        ]
         # As many half waves from one end of every axis to the other.
         along = np.array(halves if half_waves is None else half_waves)
         self.places = {name: (box.low, np.pi * along / box.lengths) for name, box in boxes.items()}
