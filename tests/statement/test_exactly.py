@@ -152,6 +152,8 @@ def test_a_solution_with_exact_conditions_is_found_kept_and_read(tmp_path):
         (lambda: one(lambda u: u, STRIP.points(t=0.5, x=0.5)), "faces and parts of the boundary"),
         (lambda: one(lambda u: u, None), "faces and parts of the boundary"),
         (lambda: clash(), "cannot hold exactly"),
+        (lambda: clash_at_a_corner(), "differ by 1.0e\\+00 where they meet"),
+        (lambda: one(lambda u: ag.integral(u), None), "not for an integral"),
         (
             lambda: ag.Problem(STRIP, a=ag.Condition(lambda u: u, STRIP.face(t=0), exact=True)),
             "all conditions are exact",
@@ -176,4 +178,15 @@ def clash():
         equation=ag.Condition(lambda u: u.d("t") - u.d("x", "x")),
         begin=ag.Condition(lambda u: u, STRIP.face(t=0), 1.0, exact=True),
         walls=ag.Condition(lambda u: u, STRIP.faces("x"), exact=True),
+    )
+
+
+def clash_at_a_corner():
+    """A triangle with a hot floor and cold sides."""
+    triangle = ag.Polygon([(0, 0), (1, 0), (0, 1)], edges=("floor", "slope", "wall"))
+    return ag.Problem(
+        triangle,
+        equation=ag.Condition(lambda u: u.laplacian()),
+        floor=ag.Condition(lambda u: u, triangle.boundary("floor"), 1.0, exact=True),
+        sides=ag.Condition(lambda u: u, triangle.boundary("slope", "wall"), exact=True),
     )

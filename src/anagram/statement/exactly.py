@@ -8,6 +8,7 @@ come first: between several of them, G is the mean of their data weighed by inve
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +19,9 @@ from jaxtyping import Array
 
 from anagram.errors import ProblemError
 from anagram.statement.condition import Mapped
-from anagram.statement.domains import GaussLegendre, Kronecker, PointSet, Region
+from anagram.statement.domains import Along, Domain, GaussLegendre, Kronecker, PointSet, Region
+from anagram.statement.domains.patch import Patch
+from anagram.statement.domains.region import WITHIN
 from anagram.statement.domains.vanishing import PointFunction, along_axis, at_points, vanishing
 from anagram.statement.expressions import Unknown as Read
 from anagram.statement.fields import Field
@@ -66,14 +69,15 @@ def ansatz_of(problem: Problem) -> dict[str, Ansatz]:
                 given.setdefault(name, []).append(one)
     found = {name: _ansatz(problem, several) for name, several in given.items()}
     for name, several in given.items():
-        _check(found[name], several)
+        _check(problem.domain, found[name], several)
     return found
 
 
 def _given(problem: Problem, key: str) -> list[tuple[str, Given]]:
     what, region = f"condition '{key}'", problem.region(key)
     if isinstance(region, PointSet) or region.dimension != problem.domain.dimension - 1:
-        raise ProblemError(f"{what}: exact=True is for faces and parts of the boundary, not for {region!r}")
+        place = "an integral" if isinstance(region, Along) else repr(region)
+        raise ProblemError(f"{what}: exact=True is for faces and parts of the boundary, not for {place}")
     found = []
     for k, node in enumerate(problem.expressions[key]):
         if not isinstance(node, Read) or sum(node.index) > 1:
@@ -195,7 +199,7 @@ def _corrected(k: int, interval: tuple[float, float], known: PointFunction, ends
     return corrected
 
 
-def _check(ansatz: Ansatz, given: Sequence[Given]) -> None:
+def _check(domain: Domain, ansatz: Ansatz, given: Sequence[Given]) -> None:
     """Whether the data of parts that meet agree: otherwise no field has them all."""
     size = max(float(np.max(np.abs(at_points(g.value, _some(g))))) for g in given)
     for g in given:
@@ -205,12 +209,34 @@ def _check(ansatz: Ansatz, given: Sequence[Given]) -> None:
             found = lambda p, along=along: jax.jvp(ansatz.known, (p,), (jnp.asarray(along),))[1]  # noqa: E731
         off = float(np.max(at_points(lambda p, g=g, found=found: jnp.abs(found(p) - g.value(p)), _some(g))))
         if not off <= AGREE * max(size, 1e-300):
-            others = ", ".join(f"'{o.key}'" for o in given if o is not g)
-            raise ProblemError(
-                f"condition '{g.key}' cannot hold exactly beside {others or 'itself'}: their data differ by {off:.1e} "
-                "where they meet; leave exact= out of one of them"
-            )
+            _refuse(g, [o for o in given if o is not g], off)
+    _check_junctions(domain, given, size)
 
 
 def _some(given: Given) -> np.ndarray:
     return given.region.draw(GaussLegendre(5), np.random.default_rng(0)).x
+
+
+def _check_junctions(domain: Domain, given: Sequence[Given], size: float) -> None:
+    """Whether the data of two parts of the boundary of a shape agree at the ends of curves where they meet."""
+    middle = (domain.low + domain.high) / 2
+    for one, other in itertools.permutations([g for g in given if g.axis is None], 2):
+        for part in one.region.parts:
+            if not isinstance(part, Patch) or part.end is not None or len(part.chart.intervals) != 1:
+                continue
+            ends = np.tile(middle, (2, 1))
+            ends[:, [domain.axes.index(a) for a in part.space]] = part.chart(np.array([[0.0], [1.0]])).x
+            near = [p.distance(ends) for p in other.region.parts if isinstance(p, Patch) and p.end is None]
+            shared = ends[np.min(near, axis=0) <= WITHIN * part.size] if near else ends[:0]
+            if len(shared):
+                off = float(np.max(at_points(lambda p, a=one, b=other: jnp.abs(a.value(p) - b.value(p)), shared)))
+                if off > AGREE * max(size, 1e-300):
+                    _refuse(one, [other], off)
+
+
+def _refuse(given: Given, beside: Sequence[Given], off: float) -> None:
+    others = ", ".join(f"'{o.key}'" for o in beside)
+    raise ProblemError(
+        f"condition '{given.key}' cannot hold exactly beside {others or 'itself'}: their data differ by {off:.1e} "
+        "where they meet; leave exact= out of one of them"
+    )

@@ -44,7 +44,7 @@ def vanishing(region: Region, domain: Domain, what: str) -> PointFunction:
         cloud = part.draw(GaussLegendre(6), np.random.default_rng(0))
         if any(_is_zero_on(factor, cloud.x) for factor in factors):
             continue  # another piece of the same line or curve
-        factors.append(_of_part(part, inside, what))
+        factors.append(_of_part(part, inside, f"{what}: exact=True cannot be built in on {region!r}"))
 
     def product(x: Array) -> Array:
         return jnp.prod(jnp.stack([factor(x) for factor in factors]))
@@ -56,10 +56,7 @@ def vanishing(region: Region, domain: Domain, what: str) -> PointFunction:
 def _of_part(part: Region, inside: np.ndarray, what: str) -> PointFunction:
     implicit = part.chart.implicit() if isinstance(part, Patch) else None
     if implicit is None or not isinstance(part, Patch):
-        raise ProblemError(
-            f"{what}: exact=True cannot be built in on {part!r}, whose curve has no equation that is known: "
-            "leave exact= out there"
-        )
+        raise ProblemError(f"{what}, whose curve has no equation that is known: leave exact= out there")
     columns = np.array([part.axes.index(a) for a in part.space])
     chart, size = part.chart, part.size
     values = np.array([float(implicit(p)) for p in inside[:, columns]])
@@ -69,17 +66,11 @@ def _of_part(part: Region, inside: np.ndarray, what: str) -> PointFunction:
     # Its curve goes on through the domain: only the piece itself may vanish.
     ends = chart(np.array([[0.0], [1.0]])).x if len(chart.intervals) == 1 else None
     if ends is None:
-        raise ProblemError(
-            f"{what}: exact=True cannot be built in on {part!r}, whose surface goes on through the domain: "
-            "leave exact= out there"
-        )
+        raise ProblemError(f"{what}, whose surface goes on through the domain: leave exact= out there")
     middle, length = ends.mean(axis=0), float(np.linalg.norm(ends[1] - ends[0]))
     bulge = chart(np.array([[0.5]])).x[0]
     if np.linalg.norm(bulge - middle) > 0.45 * length:
-        raise ProblemError(
-            f"{what}: exact=True cannot be built in on {part!r}, a long arc of a curve that goes on through the domain"
-            ": leave exact= out there"
-        )
+        raise ProblemError(f"{what}, a long arc of a curve that goes on through the domain: leave exact= out there")
 
     def trimmed(x: Array) -> Array:
         point = x[columns]
