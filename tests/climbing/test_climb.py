@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import anagram as ag
-from anagram.climbing.climb import Climb
+from anagram.climbing.climb import Climb, expected_errors
 from anagram.solving import chooses_size
 from anagram.statement.detail import Detail
 from anagram.training.ladder import FINE
+from anagram.training.rungs import Outcome, Plan, Rung
 from anagram.training.setting import Setting
 from climbing.small import QUIET, TINY, At, decay, heat, two_rungs
 from problems import parabola
@@ -185,3 +186,20 @@ def test_a_climb_reads_the_detail_of_its_problem():
     assert plan is not None
     assert plan.cells
     assert first(model=ag.MLP(4))[0] == Detail()
+
+
+def test_the_best_rung_is_that_with_the_smallest_expected_error():
+    """By its estimate where that can be relied on; otherwise by its residual, in terms of the others' estimates."""
+
+    def rung(residual, estimate=None, trusted=True):
+        loss = residual**2 / 2
+        return Rung(Plan(1), Outcome(100, 500, 50, 1.0, 1.0, loss, loss, None, estimate, trusted))
+
+    rungs = [rung(1e-3, 1e-4), rung(1e-4, 2e-3), rung(1e-2), rung(1e-5, 1e-9, trusted=False)]
+    expected = expected_errors(rungs)
+    assert expected[:2] == [1e-4, 2e-3]
+    # The median of 0.1 and 20 times the residual.
+    assert_close(expected[2], 10.05e-2, 1e-12)
+    assert_close(expected[3], 10.05e-5, 1e-12)
+    assert int(np.argmin(expected)) == 0
+    assert expected_errors([rung(1e-3), rung(np.inf)])[1] == np.inf

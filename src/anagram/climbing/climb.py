@@ -29,7 +29,7 @@ from anagram.training.budget import Budget
 from anagram.training.configuration import model_to_json
 from anagram.training.defaults import complete
 from anagram.training.goal import FIRST, NEAR, Goal
-from anagram.training.ladder import LOST, RACE, Facts, best, next_plan
+from anagram.training.ladder import LOST, RACE, Facts, next_plan
 from anagram.training.rungs import Outcome, Plan, Rung, inside_points, rung_from_json, rung_points
 from anagram.training.setting import Setting
 from anagram.training.trainer import Trainer
@@ -152,9 +152,9 @@ class Climb:
 
     @property
     def best(self) -> int:
-        """The place of the best rung: one that met the tolerance, or else that with the smallest residual."""
+        """The place of the best rung: one that met the tolerance, or else that with the smallest expected error."""
         met = [k for k, r in enumerate(self.rungs) if self.reached(r)]
-        return met[-1] if met else self.rungs.index(best(self.rungs))
+        return met[-1] if met else int(np.argmin(expected_errors(self.rungs)))
 
     def reached(self, rung: Rung) -> bool:
         """Whether the estimated error of a rung is below the tolerance, and can be relied on."""
@@ -360,6 +360,15 @@ def _precision(facts: Facts, plan: Plan) -> dict[str, float]:
     if facts.tol < MANY_DIGITS:
         return {"done_at": 1e-20} if plan.level > RACE else {}
     return {} if facts.linear else {"squared_until": 1e-17}
+
+
+def expected_errors(rungs: Sequence[Rung]) -> list[float]:
+    """The estimated error of each rung; where there is none, what its residual would be worth in the others."""
+    outcomes = [r.outcome for r in rungs]
+    known = [o.estimate if o.trusted else None for o in outcomes]
+    worth = [e / o.residual for e, o in zip(known, outcomes, strict=True) if e is not None and o.residual > 0]
+    factor = float(np.median(worth)) if worth else 1.0
+    return [factor * o.residual if e is None else e for e, o in zip(known, outcomes, strict=True)]
 
 
 def rms(values: np.ndarray) -> float:
