@@ -6,7 +6,7 @@ import pytest
 import anagram as ag
 from anagram.models import Enriched, ParametricModel, Singular, spec_from_json, spec_to_json
 from anagram.statement.evaluation import nested
-from anagram.statement.expressions import Wanted
+from leibniz import assert_derivatives_agree
 from tolerances import assert_close
 
 BOX = ag.Box(t=(0, 1), x=(-1, 1))
@@ -47,17 +47,7 @@ def test_derivatives_of_an_enriched_network():
     model = ParametricModel(problem.sought, ag.MLP(5, 4, offset=1.0, size=2.0) + CORNER, 3)
     point = jnp.array([0.3, 0.5])
     indices, total = [(0, 0), (1, 0), (1, 1), (0, 2)], (((2, 0), 1.0), ((0, 2), 1.0))
-
-    @jax.jit
-    def both(point):
-        found = model.source(model.theta).derivatives(point, {"u": Wanted(indices, [total])})["u"]
-        slow = {i: nested(lambda x: model.values(model.theta, x)[0], i)(point) for i in [*indices, (2, 0)]}
-        return found.values, found.sums[0], slow
-
-    values, summed, slow = both(point)
-    for index in indices:
-        assert_close(values[index], slow[index], 1e-12, str(index))
-    assert_close(summed, slow[2, 0] + slow[0, 2], 1e-12)
+    assert_derivatives_agree(model, point, indices, total)
 
 
 def test_models_of_one_recipe_share_their_programs():

@@ -8,6 +8,7 @@ from anagram.compound import Compound
 from anagram.compound.batch import sample
 from anagram.models import ParametricModel
 from anagram.statement.domains import Disk, Ellipse, GaussLegendre
+from leibniz import assert_derivatives_agree
 from tolerances import assert_close
 
 SQUARE = ag.Box(x=(0, 1), y=(-1, 2))
@@ -92,23 +93,10 @@ def test_derivatives_are_those_of_the_whole_field():
     """Leibniz' rule against nested differentiation of the values."""
     problem = heat(begin=True, left=True)
     model = ParametricModel(problem.sought, MODEL, 2)
-    from anagram.statement.evaluation import nested
-    from anagram.statement.expressions import Wanted
-
     point = jnp.array([0.4, 0.3])
     indices = [(0, 0), (1, 0), (0, 2), (1, 1), (2, 1)]
     total = (((2, 0), 1.0), ((0, 2), 3.0))
-
-    @jax.jit
-    def both(point):
-        found = model.source(model.theta).derivatives(point, {"u": Wanted(indices, [total])})["u"]
-        slow = {i: nested(lambda x: model.values(model.theta, x)[0], i)(point) for i in [*indices, (2, 0)]}
-        return found.values, found.sums[0], slow
-
-    values, summed, slow = both(point)
-    for index in indices:
-        assert_close(values[index], slow[index], 1e-12, str(index))
-    assert_close(summed, slow[2, 0] + 3 * slow[0, 2], 1e-12)
+    assert_derivatives_agree(model, point, indices, total)
 
 
 def test_complex_unknowns():

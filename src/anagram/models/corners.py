@@ -7,7 +7,6 @@ import functools
 import numpy as np
 
 from anagram.models.singular import Singular
-from anagram.statement.domains import Region
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import unknowns_in
 
@@ -19,21 +18,20 @@ ON = 1e-6  # of the size: points nearer than this lie on a part of the boundary
 @functools.lru_cache(maxsize=32)
 def singular_corners(problem: Problem) -> tuple[Singular, ...]:
     """The corners at which solutions of an equation of the second order are not smooth, the sharpest first."""
-    shape = getattr(problem.domain, "shape", problem.domain)
-    corners = getattr(shape, "corners", list)()
-    if not corners or not _is_second_order(problem, shape.axes):
+    corners = problem.domain.corners()
+    if not corners or not _is_second_order(problem):
         return ()
     found = []
     for corner in corners:
-        kinds = [_given(problem, shape, corner.point, corner.start), None]
-        kinds[1] = _given(problem, shape, corner.point, corner.start + corner.angle)
-        singular = Singular(corner.point, corner.angle, corner.start, _KINDS.get(tuple(kinds), "any"))
+        sides = corner.start, corner.start + corner.angle
+        kinds = tuple(_given(problem, corner.point, direction) for direction in sides)
+        singular = Singular(corner.point.tolist(), corner.angle, corner.start, _KINDS.get(kinds, "any"))
         if singular.terms:
             found.append(singular)
     return tuple(sorted(found, key=lambda s: s.terms[0][0])[:MOST_CORNERS])
 
 
-_KINDS = {
+_KINDS: dict[tuple[str | None, ...], str] = {
     ("value", "value"): "values",
     ("slope", "slope"): "slopes",
     ("value", "slope"): "value-slope",
@@ -41,18 +39,22 @@ _KINDS = {
 }
 
 
-def _is_second_order(problem: Problem, axes: tuple[str, ...]) -> bool:
-    columns = [problem.domain.axes.index(a) for a in axes]
-    inner = [key for key in problem.conditions if problem.region(key).dimension == problem.domain.dimension]
-    read = [u.index for key in inner for node in problem.expressions[key] for u in unknowns_in(node)]
+def _columns(problem: Problem) -> list[int]:
+    """The places of the axes of the shape among those of its domain."""
+    return [problem.domain.axes.index(a) for a in problem.domain.space]
+
+
+def _is_second_order(problem: Problem) -> bool:
+    columns = _columns(problem)
+    read = [u.index for key in problem.inside for node in problem.expressions[key] for u in unknowns_in(node)]
     return max((sum(index[k] for k in columns) for index in read), default=0) == 2
 
 
-def _given(problem: Problem, shape: Region, corner: np.ndarray, direction: float) -> str | None:
+def _given(problem: Problem, corner: np.ndarray, direction: float) -> str | None:
     """What the conditions give on one side of a corner: a value, a slope, or something else."""
-    size = float(np.max([problem.domain.lengths[problem.domain.axes.index(a)] for a in shape.axes]))
+    columns = _columns(problem)
+    size = float(np.max(problem.domain.lengths[columns]))
     x = (problem.domain.low + problem.domain.high) / 2
-    columns = [problem.domain.axes.index(a) for a in shape.axes]
     x[columns] = corner + STEP * size * np.array([np.cos(direction), np.sin(direction)])
     found = set()
     for key in problem.conditions:

@@ -61,9 +61,8 @@ class Singular:
         """With its direction: that of the corner of the domain."""
         if self.start is not None:
             return self
-        corners = getattr(getattr(domain, "shape", domain), "corners", list)()
         size = float(np.max(domain.lengths))
-        for corner in corners:
+        for corner in domain.corners():
             if np.linalg.norm(corner.point - np.array(self.corner)) < NEAR * size:
                 return Singular(self.corner, self.angle, corner.start, self.kind)
         raise SettingError(
@@ -88,12 +87,12 @@ class Singular:
     def functions(self, domain: Domain) -> list[Callable[[Array], Array]]:
         """The functions s_k of a point of the domain."""
         here = self.placed(domain)
-        shape = getattr(domain, "shape", domain)
-        if len(shape.axes) != 2:
+        plane = domain.space or domain.axes
+        if len(plane) != 2:
             raise SettingError(
                 f"Singular is for corners in the plane; {domain!r} has the axes {', '.join(domain.axes)}"
             )
-        columns = tuple(domain.axes.index(a) for a in shape.axes)
+        columns = tuple(domain.axes.index(a) for a in plane)
         size = float(np.max([domain.lengths[k] for k in columns]))
         place = (here.corner, here.angle, here.start or 0.0, columns, size)
         return [SingularFunction(*place, exponent, sine) for exponent, sine in here.terms]

@@ -148,15 +148,20 @@ def _ansatz(problem: Problem, given: Sequence[Given]) -> Ansatz:
     def product(x: Array) -> Array:
         return jnp.prod(jnp.stack([f(x) for f in factors]))
 
-    # Data that are one function, or one number, everywhere need no polynomials: it has them all.
-    if len({id(g.value) for g in given}) == 1 and given[0].axis is None:
-        known = given[0].value
-    level = [g.value.value for g in given if isinstance(g.value, Constant) and g.axis is None]
-    slopes = all(isinstance(g.value, Constant) and g.value.value == 0 for g in given if g.axis is not None)
-    if slopes and len(level) == sum(g.axis is None for g in given) and len(set(level)) == 1:
-        known = Constant(level[0])
+    known = _same_everywhere(given) or known
     scale = float(np.max(at_points(product, inside)))
     return Ansatz(known, lambda x: product(x) / scale)
+
+
+def _same_everywhere(given: Sequence[Given]) -> PointFunction | None:
+    """The one function, or number, that all data are; it has them all, and needs no polynomials."""
+    values = [g.value for g in given if g.axis is None]
+    slopes = [g.value for g in given if g.axis is not None]
+    first = values[0]
+    if isinstance(first, Constant):
+        level = all(isinstance(v, Constant) and v.value == first.value for v in values)
+        return first if level and all(isinstance(s, Constant) and s.value == 0 for s in slopes) else None
+    return first if not slopes and all(v is first for v in values) else None
 
 
 def _on_parts(problem: Problem, given: Sequence[Given]) -> tuple[PointFunction, PointFunction]:

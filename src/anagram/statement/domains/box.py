@@ -9,7 +9,7 @@ import numpy as np
 from anagram.errors import ProblemError
 from anagram.statement.domains.domain import Domain
 from anagram.statement.domains.intervals import Interval, Periodic, checked, ends_in_words
-from anagram.statement.domains.region import WITHIN, Cloud, Region, Union
+from anagram.statement.domains.region import WITHIN, Cloud, Region, Union, unit_normals
 from anagram.statement.domains.rules import GaussLegendre, PointRule
 from anagram.statement.domains.slices import Slice
 
@@ -186,9 +186,7 @@ class Face(Region):
         return self.axis, self.upper
 
     def normal_at(self, x: np.ndarray) -> np.ndarray:
-        normal = np.zeros((len(x), len(self.axes)))
-        normal[:, self.axes.index(self.axis)] = 1.0 if self.upper else -1.0
-        return normal
+        return unit_normals(len(x), self.axes, self.axis, upper=self.upper)
 
     def distance(self, x: np.ndarray) -> np.ndarray:
         return np.abs(x[:, self.axes.index(self.axis)] - self.value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -19,6 +19,22 @@ from anagram.statement.fields import Field, Frame, coordinate
 
 Outline = list[tuple[str, np.ndarray]]
 OUTSIDE = ("raise", "nan", "extrapolate")  # what a solution may give at points outside of its domain
+
+
+class Corner(NamedTuple):
+    """A corner of a shape in the plane.
+
+    Attributes:
+        point: where it is (2,).
+        angle: inside of the shape, in radians: below π where it sticks out, above where it is re-entrant.
+        parts: the names of the parts of the boundary before and after it, with the set to the left.
+        start: the direction of the side after it, in radians; the shape lies from there on, counterclockwise.
+    """
+
+    point: np.ndarray
+    angle: float
+    parts: tuple[str, str]
+    start: float
 
 
 class Domain(Region):
@@ -119,6 +135,10 @@ class Domain(Region):
 
         Boxes and shapes in space have none.
         """
+        return []
+
+    def corners(self) -> list[Corner]:
+        """The corners of a planar shape; boxes and shapes in space have none that matter here."""
         return []
 
     # -- fields -----------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import numpy as np
 
 from anagram.errors import SettingError
 from anagram.statement.domains.chart import UNIT, Chart
-from anagram.statement.domains.region import WITHIN, Cloud, Region, Union
+from anagram.statement.domains.region import WITHIN, Cloud, Region, Union, unit_normals
 from anagram.statement.domains.rules import Chosen, Draw, GaussLegendre, PerAxis, PointRule, Repeated
 
 MOST_ROUNDS = 60  # of drawing more points until there are enough
@@ -122,14 +122,9 @@ class Patch(Region):
         inner = np.stack([columns[a] for a in self.space[: len(self.chart.intervals)]], axis=1)
         found = self.chart(inner)
         columns |= dict(zip(self.space, found.x.T, strict=True))
-        normal = None
         if self.held is not None:
             columns[self.held.axis] = np.full(len(s), self.held.value)
-            normal = np.zeros((len(s), len(self.axes)))
-            normal[:, self.axes.index(self.held.axis)] = 1.0 if self.held.upper else -1.0
-        elif found.normal is not None:
-            normal = np.zeros((len(s), len(self.axes)))
-            normal[:, [self.axes.index(a) for a in self.space]] = found.normal
+        normal = self._normals(len(s), found.normal)
         x = np.stack([columns[a] for a in self.axes], axis=1)
         return Cloud(x, np.full(len(s), 1 / max(1, len(s))), normal), found.density
 
@@ -144,7 +139,7 @@ class Patch(Region):
         )
 
     def _spread_once(self, rule: Any, rng: np.random.Generator) -> Cloud:
-        wanted = rule.count if hasattr(rule, "count") else rule.rule.count
+        wanted = rule.count
         most = self.chart.densest
         # One parameter more than there are: whether a point is kept.
         box, found = {**self.parameters, "": UNIT}, []
@@ -179,12 +174,16 @@ class Patch(Region):
     def normal_at(self, x: np.ndarray) -> np.ndarray | None:
         if not self.has_normal:
             return None
+        return self._normals(len(x), self._nearest(x)[1] if self.held is None else None)
+
+    def _normals(self, count: int, in_space: np.ndarray | None) -> np.ndarray | None:
+        """Normals along all axes: that of the end of the box, or else those in the space of the shape."""
         if self.held is not None:
-            normal = np.zeros(x.shape)
-            normal[:, self.axes.index(self.held.axis)] = 1.0 if self.held.upper else -1.0
-            return normal
-        normal = np.zeros(x.shape)
-        normal[:, [self.axes.index(a) for a in self.space]] = self._nearest(x)[1]
+            return unit_normals(count, self.axes, self.held.axis, upper=self.held.upper)
+        if in_space is None:
+            return None
+        normal = np.zeros((count, len(self.axes)))
+        normal[:, [self.axes.index(a) for a in self.space]] = in_space
         return normal
 
     def _nearest(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,13 @@ class Cloud(NamedTuple):
     x: np.ndarray
     weight: np.ndarray
     normal: np.ndarray | None
+
+
+def unit_normals(count: int, axes: Sequence[str], axis: str, *, upper: bool) -> np.ndarray:
+    """So many normals along one axis, towards its upper or its lower end."""
+    normal = np.zeros((count, len(axes)))
+    normal[:, axes.index(axis)] = 1.0 if upper else -1.0
+    return normal
 
 
 class Region(abc.ABC):

@@ -305,6 +305,11 @@ class Redrawn(PointRule):
             raise SettingError(f"Redrawn needs a whole number of steps, at least 1, as its every=, not {every!r}")
         self.rule, self.every = rule, int(every)
 
+    @property
+    def count(self) -> int:
+        """How many points there are at a time."""
+        return self.rule.count
+
     def draw(
         self, intervals: Intervals, rng: np.random.Generator, *, closed: bool, fixed: Mapping[str, float] | None = None
     ) -> Draw:

@@ -13,7 +13,7 @@ from anagram.errors import ProblemError
 from anagram.statement.arguments import bind_predicate
 from anagram.statement.domains.box import Box
 from anagram.statement.domains.chart import Chart
-from anagram.statement.domains.domain import Domain, Outline
+from anagram.statement.domains.domain import Corner, Domain, Outline
 from anagram.statement.domains.intervals import Interval
 from anagram.statement.domains.patch import Held, Patch, Patches
 from anagram.statement.domains.region import Cloud, Region, Union
@@ -108,18 +108,16 @@ class Patched(Domain):
 
 
 class Shape(Patched):
-    """A set in the plane or in space, by the charts that cover it and its boundary.
+    """A set in the plane or in space; subclasses give the charts that cover it and its boundary.
 
     Args:
         axes: the names of its coordinates.
-        charts: of its inside.
-        boundaries: charts of its boundary, by the names of its parts.
     """
+
+    in_space = 2  # the dimension of the space it lies in
 
     def __init__(self, axes: Sequence[str]) -> None:
         self.axes = checked_axes(axes, self.in_space)
-
-    in_space = 2  # the dimension of the space it lies in
 
     @abc.abstractmethod
     def charts(self) -> Sequence[Chart]:
@@ -218,6 +216,9 @@ class Product(Patched):
     def outline(self, points: int = 200) -> Outline:
         return self.shape.outline(points)
 
+    def corners(self) -> list[Corner]:
+        return self.shape.corners()
+
     def face(self, **end: float) -> Patches:
         """One face of the box, named by the axis and the end it lies at: ``domain.face(t=0)``."""
         if end and next(iter(end)) in self.shape.axes:
@@ -232,8 +233,9 @@ class Product(Patched):
 
     def faces(self, *axes: str) -> Union:
         """Both ends of each of the named axes of the box, as one region."""
-        ends = self.box.faces(*(axes or self.box.axes)).parts
-        return Union(tuple(p for f in ends if hasattr(f, "axis") for p in self.face(**{f.axis: f.value}).parts))  # pyright: ignore[reportAttributeAccessIssue]
+        ends = [part.end for part in self.box.faces(*(axes or self.box.axes)).parts]
+        faces = [self.face(**{end[0]: self.box.intervals[end[0]][int(end[1])]}) for end in ends if end is not None]
+        return Union(tuple(patch for face in faces for patch in face.parts))
 
     def __repr__(self) -> str:
         return " * ".join(map(repr, self.factors))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anagram.statement.domains.region import Cloud, Region
+from anagram.statement.domains.region import Cloud, Region, unit_normals
 from anagram.statement.domains.rules import PointRule
 
 if TYPE_CHECKING:
@@ -55,9 +55,7 @@ class Slice(Region):
     def normal_at(self, x: np.ndarray) -> np.ndarray | None:
         if not self.has_normal:
             return None
-        normal = np.zeros((len(x), len(self.axes)))
-        normal[:, self.axes.index(next(iter(self.held)))] = 1.0
-        return normal
+        return unit_normals(len(x), self.axes, next(iter(self.held)), upper=True)
 
     def distance(self, x: np.ndarray) -> np.ndarray:
         gaps = [x[:, self.axes.index(axis)] - value for axis, value in self.held.items()]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import abc
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from anagram.errors import ProblemError
 from anagram.statement.domains.box import Box
 from anagram.statement.domains.chart import Chart
+from anagram.statement.domains.domain import Corner
 from anagram.statement.domains.region import WITHIN, Region
 from anagram.statement.domains.shape import Shape
 from anagram.statement.domains.shapes.curves import Curve, Edge
@@ -31,22 +32,6 @@ def _turn_nearby(before: Curve, after: Curve) -> float:
     a = np.diff(before.at(np.array([1 - reach / before.length, 1.0])), axis=0)[0]
     b = np.diff(after.at(np.array([0.0, reach / after.length])), axis=0)[0]
     return _turn(a, b)
-
-
-class Corner(NamedTuple):
-    """A corner of a shape in the plane.
-
-    Attributes:
-        point: where it is (2,).
-        angle: inside of the shape, in radians: below π where it sticks out, above where it is re-entrant.
-        parts: the names of the parts of the boundary before and after it, with the set to the left.
-        start: the direction of the side after it, in radians; the shape lies from there on, counterclockwise.
-    """
-
-    point: np.ndarray
-    angle: float
-    parts: tuple[str, str]
-    start: float
 
 
 class Planar(Shape):
