@@ -110,10 +110,10 @@ class _Limited:
     def __init__(self, rungs: TrainedRungs, steps: Sequence[int]) -> None:
         self.rungs, self.steps = rungs, steps
 
-    def __call__(self, problem: Problem, setting: Setting, budget: Budget, goal: Any) -> Solution:
+    def __call__(self, problem: Problem, setting: Setting, budget: Budget, goal: Any, start: Any = None) -> Solution:
         number = self.rungs.count
         limit = Budget(min([budget.steps, *self.steps[number : number + 1]]))
-        solution = self.rungs(problem, setting, limit, goal)
+        solution = self.rungs(problem, setting, limit, goal, start)
         if number + 1 >= len(self.steps):
             solution.summary["stopped_because"] = INTERRUPTED
         return solution

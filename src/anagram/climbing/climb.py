@@ -9,38 +9,34 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
-import jax.numpy as jnp
 import numpy as np
 
-from anagram.compound.batch import Batch
-from anagram.errors import AnagramError
-from anagram.models import MLP, count_parameters
+from anagram.climbing.judging import NOTHING, Asked, Judgement, RungJudge, Seen, judged, judged_by_others
+from anagram.climbing.starts import fitted, layers_of
+from anagram.models import MLP, ParametricModel, count_parameters
 from anagram.solution import Solution
 from anagram.statement.detail import Detail, detail_of
 from anagram.statement.domains import Kronecker, PointSet
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import Sizes, in_natural_sizes, natural_sizes
-from anagram.tangent.estimate import NOT_DETERMINED, ErrorEstimate, Estimator, too_far_to_linearise
-from anagram.training.adaptive import AdaptivePoints
+from anagram.tangent.estimate import NOT_DETERMINED, ErrorEstimate
 from anagram.training.budget import Budget
 from anagram.training.configuration import model_to_json
 from anagram.training.defaults import complete
-from anagram.training.goal import FIRST, NEAR, Goal
+from anagram.training.goal import FIRST, Goal
 from anagram.training.ladder import LOST, RACE, Facts, next_plan
-from anagram.training.rungs import Outcome, Plan, Rung, inside_points, rung_from_json, rung_points
+from anagram.training.rungs import Outcome, Plan, Rung, rung_from_json, rung_points
 from anagram.training.setting import Setting
 from anagram.training.trainer import Trainer
 
 STEPS = 500  # of a rung at most
+SOLVES = 25  # steps of a rung of features at most
 MANY_DIGITS = 1e-8  # tolerances below ask for the last digits of a network
 POINTS = 1024  # on which the solutions of two rungs are compared
-NOTHING = 0.1  # residuals, in natural sizes, with which nothing is solved and nothing can be estimated
 ZERO = 1e-8  # of its natural size: an unknown that is smaller is taken to be zero
-SAFETY = 2.0  # times what the comparison of two rungs says
-FELL = 4.0  # times as large as the loss here must be that of a rung that is compared with
 MOST_PARAMETERS = 1100
 LATER = 120  # steps of larger networks before their floor is looked for
 MOVING = 80  # steps more where points move: such networks are slow to set out
@@ -58,9 +54,14 @@ class TrainRung(Protocol):
     """Trains a rung; or reads it, with its outcome, if that was done before."""
 
     def __call__(
-        self, problem: Problem, setting: Setting, budget: Budget, goal: Callable[[Trainer], str | None] | None
+        self,
+        problem: Problem,
+        setting: Setting,
+        budget: Budget,
+        goal: Callable[[Trainer], str | None] | None,
+        start: Callable[[ParametricModel], np.ndarray | None] | None = None,
     ) -> Solution:
-        """The solution of the rung; its summary has the outcome if it is known."""
+        """The solution of the rung; its summary has the outcome if it is known. `start` gives first parameters."""
         ...
 
     def prepare(self, problem: Problem, setting: Setting) -> None:
@@ -71,16 +72,6 @@ class TrainRung(Protocol):
 def is_one_rung(given: Setting) -> bool:
     """Whether a setting leaves nothing to choose: it has a model, or a method of its own."""
     return given.model is not None or given.method != "auto"
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """An estimated relative error, the largest among unknowns and coefficients, and whether it can be relied on."""
-
-    value: float
-    trusted: bool
-    reasons: tuple[str, ...]
-    estimate: ErrorEstimate | None = None
 
 
 class Climb:
@@ -114,7 +105,9 @@ class Climb:
         has_data = any(isinstance(problem.region(key), PointSet) for key in problem.conditions)
         fixed = self.given.points is not None
         detail = Detail() if is_one_rung(self.given) else detail_of(problem, self.sizes)
-        self.facts = Facts(problem.domain.dimension, problem.is_linear, has_data, tol, most_parameters, fixed, detail)
+        dimension, fields = problem.domain.dimension, problem.sought.outputs
+        self.facts = Facts(dimension, problem.is_linear, has_data, tol, most_parameters, fixed, detail, fields)
+        self.asked = Asked(self.scaled, self.facts.goal, seed, self.least)
         regions = problem.sought.by_region
         self.points = [
             (region.draw(Kronecker(POINTS), np.random.default_rng(0)).x, unknowns) for region, unknowns in regions
@@ -123,6 +116,7 @@ class Climb:
         self.solutions: list[Solution] = []
         self.values: list[dict[str, np.ndarray]] = []
         self.judgements: list[Judgement | None] = []
+        self._is_determined = False
 
     # -- the way up -----------------------------------------------------------------------------------
     def run(self, tell: Callable[[Rung], None] = lambda _: None) -> str:
@@ -168,6 +162,12 @@ class Climb:
 
     def _predicted(self, plan: Plan) -> float:
         """Seconds that a rung will take, from the pace of the last one."""
+        if plan.features:
+            known = [r for r in self.rungs if r.plan.features]
+            if not known:
+                return 0.0
+            last = known[-1]
+            return last.outcome.seconds * (plan.features / last.plan.features) ** 3 * plan.density / last.plan.density
         last = self.rungs[-1]
         pace = last.outcome.seconds / max(1, last.outcome.steps)
         size = count_parameters(self._model(plan), self.problem.sought) or last.outcome.parameters
@@ -176,7 +176,8 @@ class Climb:
     def _model(self, plan: Plan) -> Any:
         given = self.given.model
         if given is None and self.given.method == "auto":
-            return plan.model(self.problem, self.sizes)
+            trained = layers_of(self.solutions[plan.below]) if plan.below >= 0 else None
+            return plan.model(self.problem, self.sizes, self.seed, trained)
         if self.given.method == "auto" and isinstance(given, MLP) and given.offset == (0.0,) and given.size == (1.0,):
             # A network that was given is used between the units of the problem.
             return MLP.from_options({**given.options(), "offset": self.sizes.offset, "size": self.sizes.size})
@@ -189,22 +190,28 @@ class Climb:
             return complete(replace(given, model=model), self.problem)
         parameters = count_parameters(model, self.problem.sought) or 0
         points = rung_points(plan, self.problem, parameters) if given.points is None else given.points
+        if plan.features:
+            return Setting(model, "newton", {}, points, SOLVES)
         options = {"ratio": plan.ratio, "sketch": 0, "restarts": 0, **_precision(self.facts, plan), **given.options}
         return Setting(model, "auto", options, points, given.steps or STEPS)
 
     def _climb(self, plan: Plan, left: float | None) -> Rung:
         started = time.perf_counter()
         setting = self.setting(plan)
-        judge = _Judge(self, plan)
+        judge = self._judge(plan)
         goal = Goal(self.facts.goal, judge.met, lambda run: self._prepare(plan, run), self._first_look(plan))
-        solution = self.train(self.scaled, setting, Budget(setting.steps or STEPS, left), goal)
+        budget = Budget(setting.steps or STEPS, left)
+        if plan.features:
+            solution = self.train(self.scaled, setting, budget, None, self._start)
+        else:
+            solution = self.train(self.scaled, setting, budget, goal)
         if goal.run is not None:
             judge.watch(goal.run)
         known = solution.summary.get("rung")
         if known is not None:
             rung, judgement = rung_from_json(known), None
         else:
-            judgement = judge.of(solution)
+            judgement = self._determined(judge, solution, judge.of(solution))
             rung = Rung(plan, self._outcome(solution, judgement, started), model_to_json(setting.model))
             solution.summary["rung"] = rung.as_json()
         self.rungs.append(rung)
@@ -212,6 +219,25 @@ class Climb:
         self.values.append(self.fields(solution))
         self.judgements.append(judgement)
         return rung
+
+    def _start(self, model: ParametricModel) -> np.ndarray | None:
+        """First parameters of features: what is known of the solution; a linear equation has no use for them."""
+        if self.problem.is_linear or not self.rungs:
+            return None
+        errors = expected_errors(self.rungs)
+        best = int(np.argmin(errors))
+        return fitted(model, self.solutions[best]) if self.rungs[best].outcome.residual < NOTHING else None
+
+    def _determined(self, judge: RungJudge, solution: Solution, judgement: Judgement | None) -> Judgement | None:
+        """Rungs of features agree with each other also where the conditions leave something open: it is looked for."""
+        fine = judgement is not None and judgement.trusted and judgement.value <= self.facts.goal
+        if not fine or not judge.plan.features or self._is_determined:
+            return judgement
+        # The smallest network that there is says it as well as a large one.
+        small = min(self.solutions, key=lambda s: s.model.parameters, default=solution)
+        reasons = judge.undetermined(small)
+        self._is_determined = not reasons
+        return judgement if not reasons else Judgement(judgement.value, False, reasons, judgement.estimate)
 
     def _first_look(self, plan: Plan) -> int | None:
         """After how many steps the floor of a rung is looked for; never where there is no other rung."""
@@ -229,7 +255,8 @@ class Climb:
             return  # points that move take their time: nothing is known yet
         rungs = [*self.rungs, Rung(plan, seen)]
         likely = next_plan(self.facts, rungs)
-        if likely is not None and not self.give_up(rungs, likely):
+        # Features on top of this rung are not known before it has ended.
+        if likely is not None and likely.below < len(self.rungs) and not self.give_up(rungs, likely):
             self.train.prepare(self.scaled, self.setting(likely))
 
     def _outcome(self, solution: Solution, judgement: Judgement | None, started: float) -> Outcome:
@@ -259,34 +286,26 @@ class Climb:
             found |= {u.name: by_name[u.name] for u in unknowns}
         return {**found, **{name: np.array([value]) for name, value in solution.coefficients.items()}}
 
-    def judged(self, solution: Solution, found: ErrorEstimate) -> Judgement:
-        """The estimate of the tangent space; where it cannot be relied on, what another rung says.
+    def _judge(self, plan: Plan) -> RungJudge:
+        return RungJudge(self.asked, plan, self._second_look)
 
-        A solution at its floor has a residual that lies outside of its tangent space, which therefore says nothing of
-        its error. The distance to a rung with a larger loss is the error of that one; errors are taken to fall as
-        residuals do.
-        """
-        if found.reliable:
-            return Judgement(found.worst, True, (), found)
-        loss = solution.validation_loss
-        if np.sqrt(2 * loss) > NOTHING:
-            return Judgement(float("inf"), False, ("the residual is as large as the equation itself",))
-        others = [k for k, r in enumerate(self.rungs) if r.outcome.validation_loss >= FELL * loss]
-        if not others:
-            return Judgement(found.worst, False, found.reasons, found)
-        near = min(others, key=lambda k: self.rungs[k].outcome.validation_loss)
-        here, there = self.fields(solution), self.values[near]
-        apart = max(rms(here[k] - there[k]) / max(rms(here[k]), self.least.get(k, 0.0), 1e-300) for k in here)
-        compared = SAFETY * apart * float(np.sqrt(2 * loss)) / self.rungs[near].outcome.residual
-        value = max(found.worst, compared)
-        trusted = not too_far_to_linearise(value, linear=self.problem.is_linear)
-        return Judgement(value, trusted, () if trusted else found.reasons, found)
+    def _second_look(self, solution: Solution, found: ErrorEstimate | None) -> Judgement | None:
+        """What is made of an estimate, or of none, when the other rungs are looked at."""
+        here = Seen(self.fields(solution), solution.validation_loss)
+        others = [
+            Seen(values, rung.outcome.validation_loss)
+            for values, rung, other in zip(self.values, self.rungs, self.solutions, strict=True)
+            if other is not solution
+        ]
+        if found is None:
+            return judged_by_others(self.asked, here, others, solution.model.parameters)
+        return judged(self.asked, here, others, found)
 
     def estimate(self, place: int) -> Judgement:
         """The judgement of a rung, made now if it was not made before."""
         known = self.judgements[place]
         if known is None:
-            known = _Judge(self, self.rungs[place].plan).of(self.solutions[place], always=True)
+            known = self._judge(self.rungs[place].plan).of(self.solutions[place], always=True)
             assert known is not None
             outcome = self.rungs[place].outcome
             if outcome.estimate is not None:  # a rung that was read: it was judged on points that only its run had
@@ -294,60 +313,6 @@ class Climb:
                 known = replace(known, **told)
             self.judgements[place] = known
         return known
-
-
-class _Judge:
-    """Estimates for one rung, while it is trained and afterwards; its programs are compiled when they are needed."""
-
-    def __init__(self, climb: Climb, plan: Plan) -> None:
-        self.climb, self.plan = climb, plan
-        self.run: Trainer | None = None
-        self._estimator: Estimator | None = None
-        self._last: tuple[np.ndarray, Judgement] | None = None
-
-    def watch(self, run: Trainer) -> None:
-        """Remember the run that is judged; cells that have moved since are other points."""
-        self.run = run
-        if self.plan.cells:
-            self._estimator = self._last = None
-
-    def met(self, run: Trainer) -> bool:
-        """Whether the estimated error of a run is small enough now."""
-        self.watch(run)
-        solution = Solution(run.problem, run.model, np.asarray(run.state.theta), run.history, {})
-        solution.summary = {"validation_loss": run.record["validation_loss"]}
-        judgement = self._judged(solution)
-        return judgement.trusted and judgement.value <= self.climb.facts.goal
-
-    def of(self, solution: Solution, *, always: bool = False) -> Judgement | None:
-        """The judgement of a solution; None where its residual says that the tolerance is far away."""
-        near = np.sqrt(2 * solution.validation_loss) <= NEAR * self.climb.facts.goal
-        return self._judged(solution) if near or always else None
-
-    def _in_cells(self) -> tuple[Batch, Batch]:
-        """Fresh points in cells, where there are some: elsewhere a bump is not seen."""
-        cells = [moving for moving in getattr(self.run, "moving", ()) if isinstance(moving, AdaptivePoints)]
-        one, two = ({key: part for c in cells for key, part in c.others(extra).items()} for extra in (1, 2))
-        return one, two
-
-    def _judged(self, solution: Solution) -> Judgement:
-        """A run ends with the parameters that were found good enough: these are not judged again."""
-        if self._last is None or not np.array_equal(self._last[0], solution.theta):
-            self._last = (solution.theta, self._judged_now(solution))
-        return self._last[1]
-
-    def _judged_now(self, solution: Solution) -> Judgement:
-        climb = self.climb
-        try:
-            if self._estimator is None:
-                # As many fresh points as the rung is trained on, so that what hides between them is seen.
-                points = inside_points(self.plan, climb.problem, solution.model.parameters)
-                self._estimator = Estimator(
-                    climb.scaled, solution.model, points, climb.seed, self._in_cells(), climb.least
-                )
-            return climb.judged(solution, self._estimator(jnp.asarray(solution.theta)))
-        except AnagramError as error:
-            return Judgement(float("inf"), False, (str(error),))
 
 
 def _undetermined(rung: Rung) -> bool:
@@ -369,8 +334,3 @@ def expected_errors(rungs: Sequence[Rung]) -> list[float]:
     worth = [e / o.residual for e, o in zip(known, outcomes, strict=True) if e is not None and o.residual > 0]
     factor = float(np.median(worth)) if worth else 1.0
     return [factor * o.residual if e is None else e for e, o in zip(known, outcomes, strict=True)]
-
-
-def rms(values: np.ndarray) -> float:
-    """Root mean square."""
-    return float(np.sqrt(np.mean(np.abs(values) ** 2)))

@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from anagram.climbing.climb import BY_MONITOR, INTERRUPTED, NO_LARGER, REACHED, TIME_UP, Climb, TrainRung, rms
+from anagram.climbing.climb import BY_MONITOR, INTERRUPTED, NO_LARGER, REACHED, TIME_UP, Climb, TrainRung
+from anagram.climbing.judging import rms
 from anagram.compound.reuse import quick_jit, reuse, traced_text
 from anagram.models import ParametricModel, Pieces
 from anagram.solution import Solution
@@ -31,6 +32,8 @@ LOCAL = 0.05  # of the tolerance is left to a stretch: errors add up, and grow
 
 def _shorten(rungs: Sequence[Rung], plan: Plan) -> bool:
     """Whether a shorter stretch is worth more than another network: it is, unless small ones come near."""
+    if plan.features:
+        return False
     return plan.level > RACE or (bool(rungs) and best(rungs).outcome.residual > LOST)
 
 

@@ -18,10 +18,10 @@ from anagram.climbing.climb import (
     TIME_UP,
     UNDETERMINED,
     Climb,
-    Judgement,
     TrainRung,
     is_one_rung,
 )
+from anagram.climbing.judging import Judgement
 from anagram.climbing.march import March
 from anagram.compound import Compound
 from anagram.compound.batch import sample
@@ -96,9 +96,11 @@ def find(
     """Climb; where a network does not get hold of an evolution, march."""
     axis = None if is_one_rung(given) or given.points is not None else evolution_axis(problem)
 
-    def give_up(rungs: Sequence[Rung], _: Plan) -> bool:
-        raced = any(r.plan.level >= RACE for r in rungs)
-        return axis is not None and raced and best(rungs).outcome.residual > LOST
+    def give_up(rungs: Sequence[Rung], plan: Plan) -> bool:
+        if axis is None or plan.features:
+            return False
+        raced = any(r.plan.level >= RACE or r.plan.features for r in rungs)
+        return raced and best(rungs).outcome.residual > LOST
 
     climb = Climb(problem, tol, seed, train, seconds, given, give_up=give_up)
     reason = climb.run(tell)

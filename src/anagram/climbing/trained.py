@@ -9,11 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from anagram.climbing.climb import BY_MONITOR, INTERRUPTED, TIME_UP
 from anagram.keeping.runfolder import RUNGS, RunFolder
 from anagram.keeping.runrecord import RECORD
 from anagram.keeping.snapshot import Snapshot, fingerprint, refuse_another, restore
 from anagram.keeping.solutions import read_solution, save
+from anagram.models import ParametricModel
 from anagram.solution import Solution
 from anagram.statement.problem import Problem
 from anagram.training.budget import Budget
@@ -59,7 +62,12 @@ class TrainedRungs:
         self._snapshot = (rung, snapshot, told)
 
     def __call__(
-        self, problem: Problem, setting: Setting, budget: Budget, goal: Callable[[Trainer], str | None] | None
+        self,
+        problem: Problem,
+        setting: Setting,
+        budget: Budget,
+        goal: Callable[[Trainer], str | None] | None,
+        start: Callable[[ParametricModel], np.ndarray | None] | None = None,
     ) -> Solution:
         number, self.count = self.count, self.count + 1
         if number < self.known:
@@ -69,6 +77,8 @@ class TrainedRungs:
         if self._aside is not None:
             self._aside.join()  # most likely it compiles what is needed now
         trainer = Trainer(problem, setting, self.configuration.seed, result=Solution, compile_now=False)
+        if start is not None:
+            trainer.begin_with(start(trainer.model))
         self.last = trainer
         self.announce(trainer)
         snapshot = self._snapshot if self._snapshot is not None and self._snapshot[0] == number else None

@@ -82,6 +82,10 @@ class Compound(ResidualMap):
             digest.update(f"{key} {region.dimension} {problem.is_linear} {text}".encode())
         return digest.hexdigest()
 
+    @property
+    def is_affine(self) -> bool:
+        return self.problem.is_linear and self.model.is_linear
+
     def rough(self, theta: Theta) -> Theta:
         return self.model.rough(theta)
 

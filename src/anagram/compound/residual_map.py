@@ -44,6 +44,11 @@ class ResidualMap(abc.ABC):
         """A batch whose rows all count once; the same batch where rows have no weights."""
         return batch
 
+    @property
+    def is_affine(self) -> bool:
+        """Whether r is known to be affine in θ: one step then is all there is to do."""
+        return False
+
     def fits(self, theta: Theta, batch: Batch) -> bool:
         """Whether J is small enough to be held as a whole."""
         return True

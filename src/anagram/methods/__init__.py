@@ -11,6 +11,7 @@ from anagram.methods.auto import Auto
 from anagram.methods.base import Method, State
 from anagram.methods.engd import Engd
 from anagram.methods.first_order import Adam, AdamLbfgs, GradientDescent, Lbfgs
+from anagram.methods.newton import Newton
 from anagram.methods.spring import Spring
 
 METHODS: dict[str, type[Method]] = {
@@ -18,6 +19,7 @@ METHODS: dict[str, type[Method]] = {
     "anagram": Anagram,
     "amstramgram": Amstramgram,
     "spring": Spring,
+    "newton": Newton,
     "engd": Engd,
     "gd": GradientDescent,
     "adam": Adam,
@@ -36,6 +38,7 @@ __all__ = [
     "GradientDescent",
     "Lbfgs",
     "Method",
+    "Newton",
     "Spring",
     "State",
     "make_method",

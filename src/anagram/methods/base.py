@@ -39,6 +39,11 @@ class Method(eqx.Module):
         return False
 
     @property
+    def steps_are_few(self) -> bool:
+        """Whether a run has so few steps that compiling them well costs more than it saves."""
+        return False
+
+    @property
     def points_wanted(self) -> int | None:
         """How many points inside the domain suit its steps; None for as many as the model needs."""
         return None

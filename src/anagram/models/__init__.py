@@ -1,6 +1,7 @@
 """Models: parametric families of fields u: θ ↦ u_θ."""
 
 from anagram.models.corners import singular_corners
+from anagram.models.features import Features, trained_layers
 from anagram.models.linear import Fourier, Polynomial
 from anagram.models.mlp import MLP
 from anagram.models.parametric import ParametricModel, count_parameters
@@ -11,6 +12,7 @@ from anagram.models.spec import ModelSpec, spec_from_json, spec_to_json
 __all__ = [
     "MLP",
     "Enriched",
+    "Features",
     "Fourier",
     "ModelSpec",
     "ParametricModel",
@@ -21,4 +23,5 @@ __all__ = [
     "singular_corners",
     "spec_from_json",
     "spec_to_json",
+    "trained_layers",
 ]

@@ -22,11 +22,14 @@ DRIFT = 3.0  # how large the first velocities v are where nothing is known of th
 Closed = tuple[bool, ...]
 
 
-class Placement(eqx.Module):
+class Fixed(eqx.Module):
+    """Arrays of a module that are not learned. Compiled programs take them as arguments: others are the same program."""
+
+
+class Placement(Fixed):
     """The units of a network, which are not learned: it gives offset + size·N, and sees (x − low)/length.
 
     On periodic axes `length` is the period, and `radius` that of the circle; it is None if there is no such axis.
-    Compiled programs take them as arguments, so that other units are the same program.
     """
 
     low: Float[Array, " axes"]

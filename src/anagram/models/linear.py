@@ -55,7 +55,7 @@ class Fourier(ModelSpec):
     is carried by two real components, is the general complex series.
     """
 
-    closes = True
+    closes = is_linear = True
 
     def __init__(self, order: int) -> None:
         self.order = _degree(order, "Fourier")
@@ -80,6 +80,8 @@ class Fourier(ModelSpec):
 
 class Polynomial(ModelSpec):
     """Tensor products of Chebyshev or Legendre polynomials up to a degree on each axis."""
+
+    is_linear = True
 
     def __init__(self, degree: int, basis: str = "chebyshev") -> None:
         self.degree = _degree(degree, "Polynomial")

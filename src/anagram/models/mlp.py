@@ -149,10 +149,7 @@ class MLP(ModelSpec):
         rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
         layers = [_draw(self.init, k, *fans, rng) for k, fans in enumerate(itertools.pairwise(sizes))]
         weights, biases = ([jnp.asarray(array) for array in arrays] for arrays in zip(*layers, strict=True))
-        for name, values in (("offset", self.offset), ("size", self.size)):
-            if len(values) not in (1, outputs):
-                raise SettingError(f"{name} has {len(values)} numbers, the network has {outputs} outputs")
-        offset, size = (np.broadcast_to(np.array(v), outputs) for v in (self.offset, self.size))
+        offset, size = checked_units(self, outputs)
         placement = placed(domain, self.scale, offset, size)
         closed = closed_axes(domain)
         shape = velocities_shape(closed, self.widths[0])
@@ -186,6 +183,14 @@ class MLP(ModelSpec):
 
     def __repr__(self) -> str:
         return f"MLP({', '.join(map(str, self.widths))}, {self.activation}, {self.init})"
+
+
+def checked_units(spec: MLP, outputs: int) -> tuple[np.ndarray, np.ndarray]:
+    """Offset and size of every output."""
+    for name, values in (("offset", spec.offset), ("size", spec.size)):
+        if len(values) not in (1, outputs):
+            raise SettingError(f"{name} has {len(values)} numbers, the network has {outputs} outputs")
+    return np.broadcast_to(np.array(spec.offset), outputs), np.broadcast_to(np.array(spec.size), outputs)
 
 
 def _units(name: str, given: Any) -> tuple[float, ...]:

@@ -15,7 +15,8 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from anagram.errors import SettingError
-from anagram.models.inputs import Placement
+from anagram.models.features import FeatureNetwork
+from anagram.models.inputs import Fixed
 from anagram.models.jets import HIGHEST_ORDER
 from anagram.models.mlp import Network
 from anagram.models.products import combined, lower
@@ -111,7 +112,7 @@ def _outputs(module: Any, x: Array, indices: Sequence[Index], sums: Sequence[Any
     if isinstance(module, EnrichedModule):
         return module.jets(x, indices, sums, _outputs)
     orders = [sum(index) for index in indices] + [sum(terms[0][0]) for terms in sums]
-    if isinstance(module, Network) and max(orders) <= HIGHEST_ORDER:
+    if isinstance(module, Network | FeatureNetwork) and max(orders) <= HIGHEST_ORDER:
         return module.jets(x, indices, sums)
     read = dict.fromkeys([*indices, *(index for terms in sums for index, _ in terms)])
     values = {index: _nested_outputs(module, x, index) for index in read}
@@ -137,7 +138,7 @@ class ParametricModel:
         self.sought = sought
         self.spec = model
         module = _build(sought, model, jax.random.key(seed))
-        units, module = eqx.partition(module, _is_placement, is_leaf=_is_placement)
+        units, module = eqx.partition(module, _is_fixed, is_leaf=_is_fixed)
         # Coefficients are learned in units of their first guesses.
         sizes = {k: jnp.asarray(abs(v) or 1.0) for k, v in sought.coefficients.items()}
         self.placement = {"model": units, "coefficients": sizes}
@@ -160,6 +161,11 @@ class ParametricModel:
     def parameters(self) -> int:
         """P, the number of parameters, coefficients included."""
         return int(self.theta.size)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the fields are linear in θ: the model then is its own tangent space."""
+        return isinstance(self.spec, ModelSpec) and self.spec.is_linear and not self.sought.coefficients
 
     def values(self, theta: Float[Array, " params"], x: Float[Array, " axes"]) -> Float[Array, " outputs"]:
         """All real components of the unknowns at one point."""
@@ -188,7 +194,7 @@ class ParametricModel:
 
     def _module(self, theta: Float[Array, " params"]) -> Any:
         learned = eqx.combine(self._unravel(theta)["model"], self._static)
-        return eqx.combine(learned, self.placement["model"], is_leaf=_is_placement)
+        return eqx.combine(learned, self.placement["model"], is_leaf=_is_fixed)
 
     def placed(self, placement: Any) -> ParametricModel:
         """The same model between other units: a compiled program takes these as arguments."""
@@ -207,13 +213,13 @@ class ParametricModel:
 
     def parameters_of(self, module: Any) -> Float[Array, " params"]:
         """θ of a module of the same kind; coefficients are those of the first guess."""
-        learned = eqx.partition(module, _is_placement, is_leaf=_is_placement)[1]
+        learned = eqx.partition(module, _is_fixed, is_leaf=_is_fixed)[1]
         tree = {**self._unravel(self.theta), "model": eqx.filter(learned, eqx.is_inexact_array)}
         return ravel_pytree(tree)[0]
 
     def rough(self, theta: Float[Array, " params"]) -> Float[Array, " params"]:
         """Parameters near θ from which a rough solution is found soon; θ itself for models that know none."""
-        rough = eqx.partition(_roughened(self._module(theta)), _is_placement, is_leaf=_is_placement)[1]
+        rough = eqx.partition(_roughened(self._module(theta)), _is_fixed, is_leaf=_is_fixed)[1]
         return ravel_pytree({**self._unravel(theta), "model": eqx.filter(rough, eqx.is_inexact_array)})[0]
 
     def adopt(self, theta: Any) -> None:
@@ -257,8 +263,8 @@ class ParametricModel:
             )
 
 
-def _is_placement(leaf: Any) -> bool:
-    return isinstance(leaf, Placement)
+def _is_fixed(leaf: Any) -> bool:
+    return isinstance(leaf, Fixed)
 
 
 def _roughened(module: Any) -> Any:

@@ -22,6 +22,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from anagram.errors import SettingError
+from anagram.models.features import Features
 from anagram.models.mlp import MLP
 from anagram.models.products import Known, lower, product, product_sum
 from anagram.models.spec import ModelSpec, spec_from_json, spec_to_json
@@ -184,7 +185,7 @@ class Enriched(ModelSpec):
             model, singular = model.model, (*model.singular, *singular)
         if not isinstance(model, ModelSpec):
             raise SettingError(f"singular functions are added to a recipe such as MLP(16, 16), not to {model!r}")
-        self.model, self.singular = model, singular
+        self.model, self.singular, self.is_linear = model, singular, model.is_linear
 
     def functions(self, domain: Domain) -> tuple[Callable[[Array], Array], ...]:
         """The singular functions of all corners."""
@@ -201,11 +202,13 @@ class Enriched(ModelSpec):
 
     def _inner(self, outputs: int, count: int) -> ModelSpec:
         """The recipe of the module that gives all N; only the first one has an offset."""
-        if not isinstance(self.model, MLP):
+        if not isinstance(self.model, MLP | Features):
             return self.model
         options = self.model.options()
         offset, size = (np.broadcast_to(np.array(options[name]), outputs).tolist() for name in ("offset", "size"))
-        return MLP.from_options({**options, "offset": offset + [0.0] * outputs * count, "size": size * (1 + count)})
+        return type(self.model).from_options(
+            {**options, "offset": offset + [0.0] * outputs * count, "size": size * (1 + count)}
+        )
 
     def options(self) -> dict[str, Any]:
         return {"model": spec_to_json(self.model), "singular": [one.as_json() for one in self.singular]}

@@ -16,6 +16,7 @@ class ModelSpec(abc.ABC):
     """A recipe: `build` makes the module that maps a point to values. Recipes can be written to JSON."""
 
     closes = False  # whether its modules are periodic on periodic axes; of others it is found by trying
+    is_linear = False  # whether its modules are linear in their parameters: they are their own tangent space
     kinds: ClassVar[dict[str, type[ModelSpec]]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

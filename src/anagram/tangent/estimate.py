@@ -201,6 +201,11 @@ class Estimator:
             direction=middle,
         )
 
+    def undetermined(self, theta: Any) -> tuple[str, ...]:
+        """Why the conditions do not determine the solution; nothing if they do. It is quicker than an estimate."""
+        free = self._direction(jnp.asarray(theta, dtype=float), self.batches[0], self.points[:, :FREE_POINTS])[1]
+        return self._undetermined(float(free))
+
     def _worst(self, values: np.ndarray, error: np.ndarray, theta: Any, of_coefficients: dict[str, float]) -> float:
         """The largest relative error of the unknowns and coefficients."""
         found, start = [0.0], 0

@@ -109,7 +109,8 @@ def _compile(
         quick_jit(look(points)).lower(numbers, theta, seen).compile() if points.has_view else None
         for points, seen in zip(moving, probes, strict=True)
     ]
-    step = functools.partial(jax.jit, compiler_options=step_compilation())
+    # A few steps, with all their time in factorisations, gain nothing from optimisations.
+    step = quick_jit if method.steps_are_few else functools.partial(jax.jit, compiler_options=step_compilation())
     return Compiled(
         begin=beginning.compile(),
         block=step(block).lower(numbers, state, batch, count, fresh, count).compile(),

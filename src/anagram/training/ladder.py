@@ -14,7 +14,9 @@ from dataclasses import dataclass, field, replace
 
 from anagram.statement.detail import Detail
 from anagram.training.rungs import LEVELS, Plan, Rung
+from anagram.training.wide import SIZES, Width, next_above, next_spread
 
+DEAR = 960  # features that cost more than small networks do
 FEW_DIGITS = 1e-4  # tolerances from here on are tried with the smallest network first
 RACE = 1  # the level at which numbers of layers race
 # Numbers of layers in the order in which they race: in two dimensions at most, in three, and in more.
@@ -45,12 +47,17 @@ class Facts:
     most_parameters: int
     points_given: bool = False
     detail: Detail = field(default_factory=Detail)
+    fields: int = 1
 
     @property
     def fineness(self) -> float:
         """How much the problem itself says of fronts and bumps; from 1 on they are expected."""
         thin = 0.0 if self.linear else self.detail.operator / THIN
         return max(self.detail.data / FINE, thin)
+
+    def width(self, most: int = SIZES[-1]) -> Width:
+        """What the width of features depends on, and how many of them there may be."""
+        return Width(self.dimension, self.fields, self.goal, most)
 
     @property
     def goal(self) -> float:
@@ -70,14 +77,30 @@ def first_plan(facts: Facts) -> Plan:
 
 def next_plan(facts: Facts, rungs: Sequence[Rung]) -> Plan | None:
     """The network after these; None if no other is worth trying."""
-    if not rungs:
-        return first_plan(facts)
     if facts.has_data and _all_alike(rungs):
         return None
-    plan, tried = _next(facts, rungs), {r.plan for r in rungs}
+    networks = [r for r in rungs if not r.plan.features]
+    wide = _next_wide(facts, rungs, networks)
+    if wide is not None:
+        return wide
+    if not networks:
+        return first_plan(facts)
+    plan, tried = _next(facts, networks), {r.plan for r in networks}
     while plan in tried:
-        plan = _higher(facts, rungs, plan)
+        plan = _higher(facts, networks, plan)
     return plan
+
+
+def _next_wide(facts: Facts, rungs: Sequence[Rung], networks: Sequence[Rung]) -> Plan | None:
+    """A wide network of which only the last layer is learned: first of all, and on top of every network that holds."""
+    if facts.points_given:
+        return None
+    spread = None
+    if facts.fineness < 1:  # narrow bumps and thin fronts need features where they are
+        # A nonlinear equation is solved several times: small networks are cheaper than very many features.
+        dear = not facts.linear and all(r.plan.level < RACE for r in networks)
+        spread = next_spread(facts.width(DEAR if dear else SIZES[-1]), rungs)
+    return spread or next_above(facts.width(), rungs)
 
 
 def _next(facts: Facts, rungs: Sequence[Rung]) -> Plan | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from anagram.errors import FileError
-from anagram.models import MLP, Enriched, ModelSpec, singular_corners
+from anagram.models import MLP, Enriched, Features, ModelSpec, singular_corners
 from anagram.statement.domains import Cells, GaussLegendre, Kronecker, PointRule, PointSet
 from anagram.statement.domains.rules import MOST_NODES
 from anagram.statement.problem import Problem
@@ -31,6 +31,10 @@ class Plan:
         ratio: ρ* of its steps.
         density: rows for each parameter.
         cells: whether points move with the residual.
+        features: parameters of a wide network of which only the last layer is learned, about; 0 for one that is trained
+            as a whole. Level, depth, scale and ratio then mean nothing.
+        steepness: of its features, see `anagram.Features`.
+        below: the number of the rung on whose hidden layers they are drawn; −1 for none.
     """
 
     level: int
@@ -39,21 +43,33 @@ class Plan:
     ratio: float = 0.075
     density: float = 4.0
     cells: bool = False
+    features: int = 0
+    steepness: float = 0.0
+    below: int = -1
 
-    def model(self, problem: Problem, sizes: Sizes) -> ModelSpec:
+    def model(self, problem: Problem, sizes: Sizes, seed: int = 0, trained: dict[str, Any] | None = None) -> ModelSpec:
         """The network of the level with so many layers, as wide as its number of parameters allows.
 
-        It is enriched with singular functions where the domain has corners that ask for them.
+        It is enriched with singular functions where the domain has corners that ask for them. Features are drawn with
+        the seed, on top of the trained layers if there are some.
         """
-        wanted, sought = LEVELS[self.level], problem.sought
+        wanted, sought = self.features or LEVELS[self.level], problem.sought
         corners = singular_corners(problem)
         units: dict[str, Any] = {"offset": sizes.offset, "size": sizes.size}
         units |= {"drift": sizes.drift} if sizes.drift else {}
 
         def network(width: int) -> ModelSpec:
             plain = MLP(*[width] * self.depth, scale=self.scale, **units)
+            if self.features:
+                kind = {} if trained is None else {"trained": trained, "activation": trained["activation"]}
+                # Other features on every rung: they are compared with each other.
+                drawn = seed + 1_000_003 * self.features
+                plain = Features(width, steepness=self.steepness, seed=drawn, **kind, **units)
             return Enriched(plain, *corners) if corners else plain
 
+        if self.features:
+            each = network(2).count(sought.domain, sought.outputs) - network(1).count(sought.domain, sought.outputs)
+            return network(max(2, round(wanted / each)))
         width = 1
         while network(width + 1).count(sought.domain, sought.outputs) <= 1.08 * wanted:
             width += 1
@@ -129,7 +145,7 @@ class Rung:
 
 
 def rung_points(plan: Plan, problem: Problem, parameters: int) -> dict[str, PointRule]:
-    """Points for a rung, by condition: those of Gauss and Legendre in two dimensions at most, random ones in more."""
+    """Points for a rung, by condition: those of Gauss and Legendre in few dimensions, random ones in more."""
     dimension, inside = problem.domain.dimension, inside_points(plan, problem, parameters)
     nodes = min(MOST_NODES, max(3, round(inside ** (1 / dimension))))
     rules: dict[str, PointRule] = {}
@@ -139,7 +155,7 @@ def rung_points(plan: Plan, problem: Problem, parameters: int) -> dict[str, Poin
             continue
         if plan.cells and key in problem.inside and region.takes_cells:
             rules[key] = Cells(inside, order=4)
-        elif dimension <= 2:
+        elif dimension <= (3 if plan.features else 2):
             rules[key] = GaussLegendre(nodes)
         else:
             # Most of a box of many dimensions lies near its walls: with few points there, they are all that is fitted.
@@ -183,7 +199,7 @@ def _fits(kind: str, value: Any) -> bool:
         case "bool":
             return isinstance(value, bool)
         case "int":
-            return number and isinstance(value, int) and 0 <= value < 2**31
+            return number and isinstance(value, int) and -1 <= value < 2**31
         case "float":
             return number and not value < 0
         case "float | None":

@@ -67,9 +67,7 @@ class Trainer:
             if start.model.sought.unknowns != problem.unknowns or start.domain.axes != problem.domain.axes:
                 raise SettingError("the solution to start from has other unknowns or axes than the problem")
             start = start.theta
-        if start is not None:
-            self.start = np.asarray(start)
-            self.model.adopt(self.start)
+        self.begin_with(start)
         self.compound = Compound(problem, self.model)
         inside = default_points(problem, self.method, self.model.parameters)
         rules = point_rules(problem, setting.points, inside, random=self.method.fresh_points)
@@ -91,6 +89,12 @@ class Trainer:
         self.state: Any = None
         if compile_now:
             self.compile()
+
+    def begin_with(self, start: np.ndarray | None) -> None:
+        """Take other first parameters, if there are some, before anything is compiled."""
+        if start is not None:
+            self.start = np.asarray(start)
+            self.model.adopt(self.start)
 
     def compile(self) -> None:
         """Compile what is not compiled yet, and begin."""

@@ -1,0 +1,118 @@
+"""Gauss and Newton's method, for models that are linear in their parameters.
+
+Such a model is its own tangent space: the natural gradient step is the projection onto it, and all that bends the way
+is the equation. Steps are as long as they are, p = −J†r, and damped only where that does not lower the loss.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from anagram.compound import ResidualMap
+from anagram.compound.batch import Batch
+from anagram.errors import SettingError
+from anagram.methods.base import Method
+
+DAMPED = 1e-6  # the first damping that is more than a guard against rounding
+STRONGER, WEAKER = 100.0, 1e-3
+TRIALS = 7
+LEAST = 0.3  # of the loss: where an undamped step does not even promise to leave less, it is at its floor
+
+
+class NewtonState(NamedTuple):
+    """Parameters with their loss, and the damping that the next step begins with."""
+
+    theta: Float[Array, " params"]
+    loss: Float[Array, ""]
+    damping: Float[Array, ""]
+
+
+class _Trial(NamedTuple):
+    direction: Float[Array, " params"]
+    loss: Float[Array, ""]
+    promised: Float[Array, ""]  # the loss, were the equation linear; what damping costs is counted in
+    damping: Float[Array, ""]
+    count: Array
+
+
+class Newton(Method):
+    """min ‖J p + r‖² + μ²‖D p‖² with D the lengths of the columns of J, by QR; μ is tiny unless a step fails.
+
+    Args:
+        guard: μ at the least, for each square root of the number of parameters. Features may be dependent to rounding.
+    """
+
+    guard: float = eqx.field(static=True)
+
+    def __init__(self, guard: float = 1e-15) -> None:
+        if isinstance(guard, bool) or not isinstance(guard, int | float) or not 0 < guard < 1:
+            raise SettingError(f"guard must lie between 0 and 1, not {guard!r}")
+        self.guard = float(guard)
+
+    @property
+    def steps_are_few(self) -> bool:
+        return True
+
+    def memory(self, parameters: int, rows: int) -> int:
+        return 8 * (5 * parameters**2 + min(rows * parameters, 2**24))
+
+    def init(self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch) -> NewtonState:
+        return NewtonState(theta, compound.loss(theta, batch), jnp.asarray(0.0))
+
+    def step(self, compound: ResidualMap, state: Any, batch: Batch) -> tuple[NewtonState, dict[str, Array]]:
+        theta, loss = state.theta, state.loss
+        size = theta.size
+        triangle = compound.triangle(theta, batch)
+        unexplained, triangle = triangle[size, size] ** 2, triangle[:size]
+        lengths = jnp.linalg.norm(triangle[:, :size], axis=0)
+        lengths = jnp.where(lengths > 0, lengths, 1.0)
+        scaled = jnp.concatenate([triangle[:, :size] / lengths, triangle[:, size:]], axis=1)
+        least = self.guard * jnp.sqrt(size)
+
+        def at(damping: Float[Array, ""], count: Array) -> _Trial:
+            below = jnp.concatenate([damping * jnp.eye(size), jnp.zeros((size, 1))], axis=1)
+            factor = jnp.linalg.qr(jnp.concatenate([scaled, below]), mode="r")
+            solved = jax.scipy.linalg.solve_triangular(factor[:size, :size], factor[:size, size])
+            direction = -solved / lengths
+            promised = 0.5 * (unexplained + factor[size, size] ** 2)
+            return _Trial(direction, compound.loss(theta + direction, batch), promised, damping, count + 1)
+
+        def again(trial: _Trial) -> Array:
+            return ~(trial.loss < loss) & (trial.count < TRIALS)
+
+        # The first trial is one of the loop, so that it is compiled once.
+        nothing = _Trial(jnp.zeros_like(theta), jnp.asarray(jnp.inf), loss, state.damping, jnp.asarray(0))
+        trial = jax.lax.while_loop(
+            again,
+            lambda last: at(
+                jnp.where(
+                    last.count == 0, jnp.maximum(last.damping, least), jnp.maximum(STRONGER * last.damping, DAMPED)
+                ),
+                last.count,
+            ),
+            nothing,
+        )
+        lower = trial.loss < loss
+        after = NewtonState(
+            jnp.where(lower, theta + trial.direction, theta),
+            jnp.where(lower, trial.loss, loss),
+            jnp.where(trial.damping > DAMPED, WEAKER * trial.damping, 0.0),
+        )
+        full = trial.damping <= least
+        finite = jnp.isfinite(loss) & jnp.all(jnp.isfinite(scaled))
+        stuck = ~lower | (full & (trial.promised > LEAST * loss))
+        if compound.is_affine:
+            stuck = jnp.asarray(True)
+        return after, {
+            "loss": after.loss,
+            "damping": trial.damping,
+            "trials": trial.count,
+            "step_norm": jnp.where(lower, jnp.linalg.norm(trial.direction), 0.0),
+            "failed": ~finite,
+            "stuck": finite & stuck,
+        }

@@ -1,0 +1,269 @@
+"""Wide networks of which only the last layer is learned: u_θ = Σ_k θ_k φ_k, linear in its parameters.
+
+The hidden layers stay as they were drawn. The tangent space of such a model is the model itself, so that a natural
+gradient step is the projection onto it: a linear equation is solved in one step, a nonlinear one in a few. What is lost
+is that features do not move to where they are needed. Many of them make up for it where a solution is smooth; where it
+is not, they can be drawn on top of the hidden layers of a small network that was trained before.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from anagram.errors import SettingError
+from anagram.models.inputs import (
+    DRIFT,
+    Closed,
+    Fixed,
+    Placement,
+    closed_axes,
+    count_inputs,
+    placed,
+    velocities_shape,
+)
+from anagram.models.jets import Jets, Sum
+from anagram.models.mlp import ACTIVATIONS, MLP, Network, checked_units
+from anagram.models.spec import ModelSpec
+from anagram.statement.domains import Domain, Kronecker
+from anagram.statement.expressions import Index
+
+BEYOND = 0.1  # of the domain: so far outside of it units may have their middle
+# Drawn numbers are rounded to multiples of this: other processors draw the same ones, to the last bit.
+GRAIN = 2.0**-20
+LOOKED_AT = 1024  # points at which trained layers are looked at
+MOST_WIDE = 100_000
+
+
+class Hidden(Fixed):
+    """The hidden layers of a network, which are not learned."""
+
+    weights: list[Float[Array, "out in"]]
+    biases: list[Float[Array, " out"]]
+    velocities: Float[Array, "units closed open"] | None
+
+
+class FeatureNetwork(eqx.Module):
+    """a ↦ W φ(a) + b between the units of its placement; W and b are learned, φ is not."""
+
+    hidden: Hidden
+    weight: Float[Array, "outputs features"]
+    bias: Float[Array, " outputs"]
+    activation: str = eqx.field(static=True)
+    placement: Placement
+    closed: Closed = eqx.field(static=True)
+
+    @property
+    def network(self) -> Network:
+        """The same as a network, all of it."""
+        hidden = self.hidden
+        weights, biases = [*hidden.weights, self.weight], [*hidden.biases, self.bias]
+        return Network(weights, biases, hidden.velocities, self.activation, self.placement, self.closed)
+
+    def __call__(self, x: Float[Array, " axes"]) -> Float[Array, " outputs"]:
+        return self.network(x)
+
+    def jets(self, x: Float[Array, " axes"], indices: Sequence[Index], sums: Sequence[Sum]) -> Jets:
+        """The derivatives of all outputs at a point, single ones by index and sums in their order."""
+        return self.network.jets(x, indices, sums)
+
+    def features(self, x: Float[np.ndarray, "points axes"]) -> Float[np.ndarray, "points features"]:
+        """φ at some points."""
+        return hidden_values(self.hidden, self.activation, self.placement, self.closed, x)
+
+
+class Features(ModelSpec):
+    """A wide network of which only the last layer is learned: ``Features(400)``.
+
+    Args:
+        width: the number of features.
+        steepness: of the steepest features, in units of the domain: σ(s d·(x − c)) with directions d and middles c all
+            over the domain, and s between 0 and this.
+        activation: see `anagram.MLP`.
+        seed: for the features; the parameters are zero at first.
+        trained: the hidden layers of a network on top of which the features are drawn, see `trained_layers`.
+        offset, size, drift: see `anagram.MLP`.
+    """
+
+    closes = is_linear = True
+
+    def __init__(
+        self,
+        width: int,
+        *,
+        steepness: float = 8.0,
+        activation: str = "gaussian",
+        seed: int = 0,
+        trained: dict[str, Any] | None = None,
+        offset: float | Sequence[float] = 0.0,
+        size: float | Sequence[float] = 1.0,
+        drift: float | Sequence[float] = DRIFT,
+    ) -> None:
+        if isinstance(width, bool) or not isinstance(width, int | np.integer) or not 1 <= width <= MOST_WIDE:
+            raise SettingError(f"the number of features is a whole number from 1 to {MOST_WIDE}, not {width!r}")
+        if isinstance(steepness, bool) or not isinstance(steepness, int | float) or not 0 < steepness < np.inf:
+            raise SettingError(f"the steepness of features is a positive number, not {steepness!r}")
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+            raise SettingError(f"the seed of features is a whole number that is not negative, not {seed!r}")
+        # The recipe of a network says what else is wrong.
+        units = {"offset": offset, "size": size, "drift": drift}
+        layers = [] if trained is None else _checked(trained)
+        self.like = MLP(*[len(b) for _, b in layers], int(width), activation=activation, **units)
+        self.width, self.steepness, self.seed, self.trained = int(width), float(steepness), int(seed), trained
+        self.activation, self.layers = activation, layers
+        self.scale = 1.0 if trained is None else float(trained["scale"])
+        if trained is not None and trained["activation"] != activation:
+            raise SettingError(f"the trained layers have the activation '{trained['activation']}', not '{activation}'")
+
+    def build(self, domain: Domain, outputs: int, key: jax.Array) -> FeatureNetwork:
+        like, closed = self.like, closed_axes(domain)
+        offset, size = checked_units(like, outputs)
+        placement = placed(domain, self.scale, offset, size)
+        rng = np.random.default_rng([self.seed, 0])
+        if self.layers:
+            hidden = self._above(domain, placement, rng)
+        else:
+            hidden = self._spread(domain, placement, rng)
+        weight = jnp.zeros((outputs, self.width))
+        return FeatureNetwork(hidden, weight, jnp.zeros(outputs), self.activation, placement, closed)
+
+    def _spread(self, domain: Domain, placement: Placement, rng: np.random.Generator) -> Hidden:
+        """One layer of units that bend at places all over the domain, in all directions."""
+        closed = closed_axes(domain)
+        inputs, shape = count_inputs(closed), velocities_shape(closed, self.width)
+        # Row by row, so that a wider network has the features of a narrower one among its own.
+        numbers = rng.standard_normal((self.width, inputs + int(np.prod(shape[1:]))))
+        direction = numbers[:, :inputs] / np.linalg.norm(numbers[:, :inputs], axis=1, keepdims=True)
+        uniform = np.random.default_rng([self.seed, 1]).uniform(size=(self.width, 1 + len(closed)))
+        weight = _grained(self.steepness * uniform[:, :1] * direction)
+        drift = np.broadcast_to(np.array(self.like.drift), shape[2:])
+        velocities = _grained(drift * numbers[:, inputs:].reshape(shape)) if all(shape) else None
+        # Where a unit has its middle; a periodic axis has no outside.
+        place = (1 + 2 * BEYOND) * uniform[:, 1:] - BEYOND
+        middle = domain.low + domain.lengths * np.where(closed, uniform[:, 1:], place)
+        bias = -_grained(np.sum(weight * _seen(placement, closed, velocities, middle[:, None])[:, 0], axis=1))
+        return Hidden(
+            [jnp.asarray(weight)], [jnp.asarray(bias)], None if velocities is None else jnp.asarray(velocities)
+        )
+
+    def _above(self, domain: Domain, placement: Placement, rng: np.random.Generator) -> Hidden:
+        """One layer more on top of the trained ones, of units that bend where these have their values."""
+        assert self.trained is not None
+        closed = closed_axes(domain)
+        velocities = (
+            None if self.trained["velocities"] is None else jnp.asarray(self.trained["velocities"], dtype=float)
+        )
+        below = Hidden([jnp.asarray(w) for w, _ in self.layers], [jnp.asarray(b) for _, b in self.layers], velocities)
+        x = domain.draw(Kronecker(LOOKED_AT), np.random.default_rng(0)).x
+        values = hidden_values(below, self.activation, placement, closed, x)
+        direction = rng.standard_normal((self.width, values.shape[1]))
+        spread = np.std(values @ direction.T, axis=0)
+        uniform = np.random.default_rng([self.seed, 1]).uniform(size=(self.width, 2))
+        weight = _grained(self.steepness * uniform[:, :1] * direction / np.maximum(spread, GRAIN)[:, None])
+        middle = values[(uniform[:, 1] * len(values)).astype(int)]
+        bias = -_grained(np.sum(weight * middle, axis=1))
+        return Hidden([*below.weights, jnp.asarray(weight)], [*below.biases, jnp.asarray(bias)], velocities)
+
+    def count(self, domain: Domain, outputs: int) -> int:
+        return outputs * (self.width + 1)
+
+    def options(self) -> dict[str, Any]:
+        units = self.like.options()
+        return {
+            "width": self.width,
+            "steepness": self.steepness,
+            "activation": self.activation,
+            "seed": self.seed,
+            "trained": self.trained,
+            **{name: units[name] for name in ("offset", "size", "drift")},
+        }
+
+    @classmethod
+    def from_options(cls, options: dict[str, Any]) -> Features:
+        options = dict(options)
+        return cls(options.pop("width"), **options)
+
+    def __repr__(self) -> str:
+        below = "".join(f"{len(b)}, " for _, b in self.layers)
+        return f"Features({below}{self.width}, {self.activation})"
+
+
+def trained_layers(network: Network, scale: float) -> dict[str, Any]:
+    """The hidden layers of a network as JSON values; `scale` is that of its recipe."""
+    velocities = network.velocities
+    return {
+        "weights": [np.asarray(w).tolist() for w in network.weights[:-1]],
+        "biases": [np.asarray(b).tolist() for b in network.biases[:-1]],
+        "velocities": None if velocities is None else np.asarray(velocities).tolist(),
+        "activation": network.activation,
+        "scale": float(scale),
+    }
+
+
+def _checked(trained: dict[str, Any]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Weights and biases of trained layers; they may come from a file of someone else."""
+    try:
+        weights = [np.array(w, dtype=float) for w in trained["weights"]]
+        biases = [np.array(b, dtype=float) for b in trained["biases"]]
+        fit = all(w.ndim == 2 and b.shape == w.shape[:1] for w, b in zip(weights, biases, strict=True))
+        chained = all(v.shape[1] == w.shape[0] for w, v in itertools.pairwise(weights))
+        finite = all(np.all(np.isfinite(a)) for a in (*weights, *biases))
+        if not (weights and fit and chained and finite and trained["activation"] in ACTIVATIONS):
+            raise ValueError("their shapes do not fit")
+        float(trained["scale"]), trained["velocities"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise SettingError(f"these are no trained layers ({error}): see trained_layers") from error
+    return list(zip(weights, biases, strict=True))
+
+
+def hidden_values(
+    hidden: Hidden, activation: str, place: Placement, closed: Closed, x: Float[np.ndarray, "points axes"]
+) -> Float[np.ndarray, "points units"]:
+    """The values of the last hidden layer. In NumPy: operations of JAX outside of programs are compiled one by one."""
+    velocities = None if hidden.velocities is None else np.asarray(hidden.velocities)
+    weights, biases = ([np.asarray(a) for a in arrays] for arrays in (hidden.weights, hidden.biases))
+    if velocities is None:
+        seen = _seen(place, closed, None, x[None])[0] @ weights[0].T
+    else:
+        every = _seen(place, closed, velocities, np.broadcast_to(x, (len(velocities), *x.shape)))
+        seen = np.einsum("upi,ui->pu", every, weights[0])
+    a = _activated(activation, seen + biases[0])
+    for weight, bias in zip(weights[1:], biases[1:], strict=True):
+        a = _activated(activation, a @ weight.T + bias)
+    return a
+
+
+def _seen(
+    place: Placement, closed: Closed, velocities: np.ndarray | None, x: Float[np.ndarray, "units points axes"]
+) -> Float[np.ndarray, "units points inputs"]:
+    """What units see of points, each of its own ones: see `anagram.models.inputs.FirstLayer`."""
+    scaled = (x - np.asarray(place.low)) / np.asarray(place.length)
+    around = [axis for axis, closes in enumerate(closed) if closes]
+    free = scaled[..., [axis for axis, closes in enumerate(closed) if not closes]]
+    columns = []
+    for axis, closes in enumerate(closed):
+        if not closes:
+            columns.append(scaled[..., axis])
+            continue
+        angle = 2 * np.pi * scaled[..., axis]
+        if velocities is not None:
+            angle = angle + np.einsum("upo,uo->up", free, velocities[:, around.index(axis)])
+        radius = float(np.asarray(place.radius))
+        columns += [radius * np.cos(angle), radius * np.sin(angle)]
+    return np.stack(columns, axis=-1)
+
+
+def _activated(activation: str, z: np.ndarray) -> np.ndarray:
+    known = {"tanh": np.tanh, "sin": np.sin, "gaussian": lambda z: np.exp(-(z**2))}
+    return known[activation](z) if activation in known else np.asarray(ACTIVATIONS[activation](jnp.asarray(z)))
+
+
+def _grained(numbers: np.ndarray) -> np.ndarray:
+    return np.round(numbers / GRAIN) * GRAIN

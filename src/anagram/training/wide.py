@@ -1,0 +1,139 @@
+"""Rungs of wide networks of which only the last layer is learned: when they are tried, how wide and how steep.
+
+A step of such a rung is a linear least-squares problem, so that a rung takes a fraction of a second and compiles
+quickly. Where a solution is smooth its error falls faster than any power of the width, and these rungs are all there is
+to do. They come first. How steep the features should be is found at the smallest width, where trying costs nothing.
+Where a solution is not smooth, features are drawn on top of the hidden layers of a small network that was trained and
+got hold of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from anagram.training.rungs import Plan, Rung
+
+SIZES = (160, 320, 640, 960, 1280, 1800, 2560)  # parameters
+MOST_DIMENSIONS = 3
+STEEPNESS = {1: 0.2, 2: 0.35, 3: 0.3}  # times the d-th root of the number of parameters of a field
+RACE = (1.0, 0.5, 2.0)  # times as steep
+EDGE = {0.5: 0.25, 2.0: 4.0}  # where the best one of these is at the edge, what lies beyond
+ABOVE = 1.0  # steepness of features on top of trained layers
+DENSITY = {1: 4.0, 2: 3.0, 3: 3.0}  # rows for each parameter
+DENSER = 3.0
+LONGEST = 4.0  # times as many parameters on the next rung at most
+PAYS = 3.0  # a rung that improves by less than this factor does not pay
+HOLDS = 0.3  # residuals below which a smooth solution may come out with more features
+GOT_HOLD = 0.02  # residuals of networks that know roughly what a solution looks like
+BETTER = 0.2  # of the residual of a network that features on top of it must come to
+ROUNDING = 1e-12  # residuals that are rounding
+
+
+@dataclass(frozen=True)
+class Width:
+    """What the width of features depends on besides the rungs: dimensions, fields, the error that is aimed at."""
+
+    dimension: int
+    fields: int
+    goal: float
+    most: int = SIZES[-1]
+
+
+def next_spread(facts: Width, rungs: Sequence[Rung]) -> Plan | None:
+    """The next rung of features all over the domain; None if there is none worth trying."""
+    if facts.dimension > MOST_DIMENSIONS:
+        return None
+    own = [r for r in rungs if r.plan.features and r.plan.below < 0]
+    first = Plan(0, features=SIZES[0], steepness=_steepness(facts, SIZES[0]), density=DENSITY[facts.dimension])
+    if not own:
+        return first
+    raced = [r for r in own if r.plan.features == SIZES[0]]
+    if len(raced) == len(own) and not _is_enough(facts, _best(raced)):
+        tried = {round(r.plan.steepness / first.steepness, 3) for r in raced}
+        steeper = [f for f in RACE if f not in tried]
+        if not steeper:
+            now = round(_best(raced).plan.steepness / first.steepness, 3)
+            steeper = [f for f in (EDGE.get(now),) if f is not None and f not in tried]
+        if steeper:
+            return replace(first, steepness=steeper[0] * first.steepness)
+    levels = _levels(own)
+    if len(levels) == 1:
+        return _wider(facts, levels[-1], SIZES[1])
+    return _onwards(facts, levels)
+
+
+def next_above(facts: Width, rungs: Sequence[Rung]) -> Plan | None:
+    """The next rung of features on top of the network that was trained last; None if none is worth trying."""
+    networks = [(k, r) for k, r in enumerate(rungs) if not r.plan.features]
+    if facts.dimension > MOST_DIMENSIONS or not networks:
+        return None
+    place, base = networks[-1]
+    own = [r for r in rungs if r.plan.below == place]
+    if not own:
+        others = [r for k, r in networks[:-1] if any(o.plan.below == k for o in rungs)]
+        known = min((r.outcome.residual for r in others), default=np.inf)
+        if base.outcome.residual > min(GOT_HOLD, BETTER * known):
+            return None
+        return Plan(0, features=SIZES[1], steepness=ABOVE, density=DENSITY[facts.dimension], below=place)
+    last = own[-1]
+    if last.outcome.overfitted and last.outcome.residual > facts.goal:
+        denser = replace(last.plan, density=DENSER * last.plan.density)
+        if all(r.plan.density < denser.density for r in own):
+            return denser
+    if _best(own).outcome.residual > BETTER * base.outcome.residual:
+        return None
+    levels = _levels(own)
+    return _wider(facts, levels[-1], SIZES[2]) if len(levels) == 1 else _onwards(facts, levels)
+
+
+def _onwards(facts: Width, levels: Sequence[Rung]) -> Plan | None:
+    """A wider rung, as wide as the errors of those before it promise; None if they do not fall fast enough."""
+    before, now = levels[-2], levels[-1]
+    gained = before.outcome.residual / max(now.outcome.residual, 1e-300)
+    if now.outcome.residual <= ROUNDING and gained < PAYS:
+        return None
+    root = 1 / facts.dimension
+    sizes = [r.plan.features**root for r in (before, now)]
+    rate = np.log(max(gained, 1e-300)) / (sizes[1] - sizes[0])
+    if gained < PAYS or now.outcome.residual > HOLDS:
+        return None
+    # What the error was for each unit of the residual, it will be.
+    estimate = now.outcome.estimate
+    each = estimate / now.outcome.residual if estimate and np.isfinite(estimate) else 1.0
+    missing = np.log(max(now.outcome.residual * each / (0.3 * facts.goal), 1.0))
+    wanted = (sizes[1] + missing / rate) ** facts.dimension
+    if wanted > LONGEST * facts.most:
+        return None  # too wide by far: a network that is trained as a whole will do better
+    return _wider(facts, now, int(min(wanted, LONGEST * now.plan.features)))
+
+
+def _wider(facts: Width, now: Rung, wanted: int) -> Plan | None:
+    """The same features, more of them: the first size that is large enough, and larger than the last one."""
+    sizes = [s for s in SIZES if now.plan.features < s <= facts.most]
+    if not sizes:
+        return None
+    size = next((s for s in sizes if s >= wanted), sizes[-1])
+    steeper = 1.0 if now.plan.below >= 0 else (size / now.plan.features) ** (1 / facts.dimension)
+    return replace(now.plan, features=size, steepness=steeper * now.plan.steepness)
+
+
+def _steepness(facts: Width, size: int) -> float:
+    return STEEPNESS[facts.dimension] * (size / facts.fields) ** (1 / facts.dimension)
+
+
+def _levels(rungs: Sequence[Rung]) -> list[Rung]:
+    """The best rung of each size, from narrow to wide."""
+    sizes = sorted({r.plan.features for r in rungs})
+    return [_best([r for r in rungs if r.plan.features == size]) for size in sizes]
+
+
+def _best(rungs: Sequence[Rung]) -> Rung:
+    return min(rungs, key=lambda r: r.outcome.residual)
+
+
+def _is_enough(facts: Width, rung: Rung) -> bool:
+    """Whether a rung is so good already that nothing has to be chosen any more."""
+    return rung.outcome.residual <= max(facts.goal, ROUNDING)
