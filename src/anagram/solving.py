@@ -20,6 +20,7 @@ from anagram.keeping.runrecord import how_to_go_on, read_record, versions
 from anagram.keeping.snapshot import START, Snapshot, fingerprint, refuse_another, restore
 from anagram.keeping.solutions import save
 from anagram.methods import Method
+from anagram.models import Features
 from anagram.solution import Solution
 from anagram.statement.problem import Problem
 from anagram.training.budget import Budget
@@ -351,6 +352,8 @@ def _last_snapshot(path: Path) -> Snapshot | None:
 
 
 def _setting(case: Case, model: Any, method: Any, points: Any, steps: Any, options: Any, continued: bool) -> Setting:
+    if method is None and isinstance(model, Features):
+        method = "newton"  # they are linear in their parameters
     setting = case.setting if method is None else case.setting.with_method(method)
     if continued and setting.method == "auto":
         # There is a solution to begin with, and nowhere else to go.

@@ -16,7 +16,7 @@ import numpy as np
 
 from anagram.climbing.judging import NOTHING, Asked, Judgement, RungJudge, Seen, judged, judged_by_others
 from anagram.climbing.starts import fitted, layers_of
-from anagram.models import MLP, ParametricModel, count_parameters
+from anagram.models import MLP, Features, ParametricModel, count_parameters
 from anagram.solution import Solution
 from anagram.statement.detail import Detail, detail_of
 from anagram.statement.domains import Kronecker, PointSet
@@ -40,6 +40,7 @@ ZERO = 1e-8  # of its natural size: an unknown that is smaller is taken to be ze
 MOST_PARAMETERS = 1100
 LATER = 120  # steps of larger networks before their floor is looked for
 MOVING = 80  # steps more where points move: such networks are slow to set out
+IN_UNITS = ("auto", "newton")  # methods that are used between the units of a problem
 WORTH = 0.3  # of its predicted time must be left for a rung to begin
 WHOLE = 200  # steps that a rung takes, about, when its time is predicted
 
@@ -101,7 +102,7 @@ class Climb:
         # The error of an unknown that is zero is not relative to it.
         zero = {u.name: ZERO * max(next(sizes) for _ in range(u.components)) for u in problem.unknowns}
         self.least = {name: max(size, (least or {}).get(name, 0.0)) for name, size in zero.items()}
-        self.scaled = in_natural_sizes(problem, self.sizes) if self.given.method == "auto" else problem
+        self.scaled = in_natural_sizes(problem, self.sizes) if self.given.method in IN_UNITS else problem
         has_data = any(isinstance(problem.region(key), PointSet) for key in problem.conditions)
         fixed = self.given.points is not None
         detail = Detail() if is_one_rung(self.given) else detail_of(problem, self.sizes)
@@ -148,7 +149,8 @@ class Climb:
     def best(self) -> int:
         """The place of the best rung: one that met the tolerance, or else that with the smallest expected error."""
         met = [k for k, r in enumerate(self.rungs) if self.reached(r)]
-        return met[-1] if met else int(np.argmin(expected_errors(self.rungs)))
+        errors = expected_errors(self.rungs)
+        return min(met or range(len(errors)), key=lambda k: errors[k])
 
     def reached(self, rung: Rung) -> bool:
         """Whether the estimated error of a rung is below the tolerance, and can be relied on."""
@@ -168,7 +170,10 @@ class Climb:
                 return 0.0
             last = known[-1]
             return last.outcome.seconds * (plan.features / last.plan.features) ** 3 * plan.density / last.plan.density
-        last = self.rungs[-1]
+        networks = [r for r in self.rungs if not r.plan.features]
+        if not networks:
+            return 0.0
+        last = networks[-1]
         pace = last.outcome.seconds / max(1, last.outcome.steps)
         size = count_parameters(self._model(plan), self.problem.sought) or last.outcome.parameters
         return pace * WHOLE * (size / last.outcome.parameters) ** 2 * plan.density / last.plan.density
@@ -178,9 +183,10 @@ class Climb:
         if given is None and self.given.method == "auto":
             trained = layers_of(self.solutions[plan.below]) if plan.below >= 0 else None
             return plan.model(self.problem, self.sizes, self.seed, trained)
-        if self.given.method == "auto" and isinstance(given, MLP) and given.offset == (0.0,) and given.size == (1.0,):
+        options = given.options() if self.given.method in IN_UNITS and isinstance(given, MLP | Features) else {}
+        if options and options["offset"] == [0.0] and options["size"] == [1.0]:
             # A network that was given is used between the units of the problem.
-            return MLP.from_options({**given.options(), "offset": self.sizes.offset, "size": self.sizes.size})
+            return type(given).from_options({**options, "offset": self.sizes.offset, "size": self.sizes.size})
         return given
 
     def setting(self, plan: Plan) -> Setting:

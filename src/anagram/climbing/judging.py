@@ -181,7 +181,7 @@ def compared(asked: Asked, here: Seen, others: Sequence[Seen]) -> dict[str, floa
     """Relative errors by unknown and coefficient, from the distance to another rung; None if there is no other.
 
     The distance to a rung with a larger loss is the error of that one, up to the own error; errors are taken to fall
-    as residuals do. Two rungs with the same loss are both as far away as they are from each other.
+    as residuals do. The distance to a rung with a smaller loss, or with the same, is the own error.
     """
     loss = here.validation_loss
     worse = [o for o in others if np.isfinite(o.validation_loss) and o.validation_loss >= FELL * loss]
@@ -190,10 +190,10 @@ def compared(asked: Asked, here: Seen, others: Sequence[Seen]) -> dict[str, floa
         fell = float(np.sqrt(loss / near.validation_loss))
         factor = SAFETY * fell / (1 - fell)
     else:
-        alike = [o for o in others if o.validation_loss > loss / FELL]
-        if not alike:
+        better = [o for o in others if np.isfinite(o.validation_loss)]
+        if not better:
             return None
-        near, factor = max(alike, key=lambda o: o.validation_loss), SAFETY
+        near, factor = max(better, key=lambda o: o.validation_loss), SAFETY
     return {
         k: factor * rms(v - near.values[k]) / max(rms(v), asked.least.get(k, 0.0), 1e-300)
         for k, v in here.values.items()

@@ -93,7 +93,9 @@ class TrainedRungs:
         budget = replace(budget, patience=limits.patience, early_stopping=limits.early_stopping)
         # Where the next rung has more points, nobody needs to be told that this one has too few.
         quiet = self.configuration.setting.model is None
-        monitors, keep = list(self.monitors), self.configuration.keep
+        # Where features fit their points and not the equation, that is to be seen: more points will do.
+        keep = "last" if start is not None else self.configuration.keep
+        monitors = list(self.monitors)
         reached = trainer.train(budget, monitors, keep=keep, goal=goal, quiet=quiet)
         self._solution = Solution.of(reached)
         return self._solution

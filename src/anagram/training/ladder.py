@@ -57,7 +57,7 @@ class Facts:
 
     def width(self, most: int = SIZES[-1]) -> Width:
         """What the width of features depends on, and how many of them there may be."""
-        return Width(self.dimension, self.fields, self.goal, most)
+        return Width(self.dimension, self.fields, self.goal, self.linear, most)
 
     @property
     def goal(self) -> float:

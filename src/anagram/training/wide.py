@@ -23,11 +23,14 @@ RACE = (1.0, 0.5, 2.0)  # times as steep
 EDGE = {0.5: 0.25, 2.0: 4.0}  # where the best one of these is at the edge, what lies beyond
 ABOVE = 1.0  # steepness of features on top of trained layers
 DENSITY = {1: 4.0, 2: 3.0, 3: 3.0}  # rows for each parameter
-DENSER = 3.0
-LONGEST = 4.0  # times as many parameters on the next rung at most
+DENSITY_ABOVE = 6.0  # on top of trained layers, which are finer than a rule of few nodes
+DENSER = 2.5
+TWICE = 2  # the parameters of a network, at least, are features on top of it
+LONGEST = 2.8  # times as many parameters on the next rung at most
 PAYS = 3.0  # a rung that improves by less than this factor does not pay
 HOLDS = 0.3  # residuals below which a smooth solution may come out with more features
-GOT_HOLD = 0.02  # residuals of networks that know roughly what a solution looks like
+ASTRAY = 0.1  # residuals that are left where a nonlinear equation was not solved: more features do not help
+GOT_HOLD = 0.05  # residuals of networks that know roughly what a solution looks like
 BETTER = 0.2  # of the residual of a network that features on top of it must come to
 ROUNDING = 1e-12  # residuals that are rounding
 
@@ -39,6 +42,7 @@ class Width:
     dimension: int
     fields: int
     goal: float
+    linear: bool
     most: int = SIZES[-1]
 
 
@@ -51,6 +55,8 @@ def next_spread(facts: Width, rungs: Sequence[Rung]) -> Plan | None:
     if not own:
         return first
     raced = [r for r in own if r.plan.features == SIZES[0]]
+    if not facts.linear and _best(own).outcome.residual > ASTRAY:
+        return None
     if len(raced) == len(own) and not _is_enough(facts, _best(raced)):
         tried = {round(r.plan.steepness / first.steepness, 3) for r in raced}
         steeper = [f for f in RACE if f not in tried]
@@ -77,7 +83,10 @@ def next_above(facts: Width, rungs: Sequence[Rung]) -> Plan | None:
         known = min((r.outcome.residual for r in others), default=np.inf)
         if base.outcome.residual > min(GOT_HOLD, BETTER * known):
             return None
-        return Plan(0, features=SIZES[1], steepness=ABOVE, density=DENSITY[facts.dimension], below=place)
+        enough = [s for s in SIZES[1:] if s >= TWICE * base.outcome.parameters]
+        if not enough:
+            return None
+        return Plan(0, features=enough[0], steepness=ABOVE, density=DENSITY_ABOVE, below=place)
     last = own[-1]
     if last.outcome.overfitted and last.outcome.residual > facts.goal:
         denser = replace(last.plan, density=DENSER * last.plan.density)
@@ -86,7 +95,7 @@ def next_above(facts: Width, rungs: Sequence[Rung]) -> Plan | None:
     if _best(own).outcome.residual > BETTER * base.outcome.residual:
         return None
     levels = _levels(own)
-    return _wider(facts, levels[-1], SIZES[2]) if len(levels) == 1 else _onwards(facts, levels)
+    return _wider(facts, levels[-1], 2 * levels[-1].plan.features) if len(levels) == 1 else _onwards(facts, levels)
 
 
 def _onwards(facts: Width, levels: Sequence[Rung]) -> Plan | None:
