@@ -34,8 +34,8 @@ def pair():
 def test_which_problems_evolve():
     assert evolution_axis(oscillator()) == "t"
     assert evolution_axis(pair()) == "t"
-    assert orders(oscillator()) == {"u": 2}
-    assert orders(pair()) == {"u": 1, "psi": 1}
+    assert orders(oscillator(), "t") == {"u": 2}
+    assert orders(pair(), "t") == {"u": 1, "psi": 1}
 
 
 def conditions(*, on_end=False, missing=False, more=None, **options):

@@ -30,8 +30,8 @@ from anagram.solution import Solution
 from anagram.statement.condition import describe_point
 from anagram.statement.domains import Along, Kronecker
 from anagram.statement.problem import Problem
-from anagram.statement.stretches import evolution_axis
-from anagram.tangent.estimate import too_far_to_linearise
+from anagram.statement.sizes import in_natural_sizes, natural_sizes
+from anagram.statement.stretches import evolution_axis, stretch_edges
 from anagram.training.history import History
 from anagram.training.ladder import LOST, RACE, best
 from anagram.training.rungs import Plan, Rung
@@ -91,20 +91,35 @@ class Found:
 
 
 def find(
-    problem: Problem, tol: float, seed: int, train: TrainRung, seconds: float | None, given: Setting, tell: Tell
+    problem: Problem,
+    tol: float,
+    seed: int,
+    train: TrainRung,
+    seconds: float | None,
+    given: Setting,
+    tell: Tell,
+    stretches: Any = None,
 ) -> Found:
-    """Climb; where a network does not get hold of an evolution, march."""
+    """Climb; where a network does not get hold of an evolution, march. With `stretches`, march along these at once."""
+    if stretches is not None:
+        edges = stretch_edges(problem, stretches)
+        axis = evolution_axis(problem)
+        assert axis is not None
+        return _marched(March(problem, axis, tol, seed, train, seconds, given, edges), None, tell)
     axis = None if is_one_rung(given) or given.points is not None else evolution_axis(problem)
+    on_a_line = problem.domain.dimension == 1
 
     def give_up(rungs: Sequence[Rung], _: Plan) -> bool:
-        raced = any(r.plan.level >= RACE for r in rungs)
+        # In space the ladder is climbed to its end: a march would take a ladder for each of its stretches.
+        raced = on_a_line and any(r.plan.level >= RACE for r in rungs)
         return axis is not None and raced and best(rungs).outcome.residual > LOST
 
     climb = Climb(problem, tol, seed, train, seconds, given, give_up=give_up)
     reason = climb.run(tell)
     if axis is not None and reason in (GAVE_UP, NO_LARGER):
         left = None if seconds is None else max(0.0, seconds - climb.spent)
-        return _marched(March(problem, axis, tol, seed, train, left, given), climb, tell)
+        if on_a_line or left is None or left > 0:
+            return _marched(March(problem, axis, tol, seed, train, left, given), climb, tell)
     place = climb.best
     judgement = climb.estimate(place)
     if reason == NO_LARGER and judgement.value <= TINY:
@@ -112,12 +127,12 @@ def find(
     return Found(climb.solutions[place], judgement, climb.rungs, reason, tol)
 
 
-def _marched(march: March, climb: Climb, tell: Tell) -> Found:
-    """What a march comes to, after a climb that did not get hold of the whole."""
+def _marched(march: March, climb: Climb | None, tell: Tell) -> Found:
+    """What a march comes to, after a climb that did not get hold of the whole, if there was one."""
     problem, tol = march.problem, march.tol
     reason = march.run(tell)
-    rungs = [*climb.rungs, *march.rungs]
-    if march.edges[-1] < march.high:
+    rungs = [*(climb.rungs if climb is not None else ()), *march.rungs]
+    if climb is not None and not march.is_whole:
         # It did not come to the end: what one network found of the whole is all there is.
         return Found(climb.solutions[climb.best], climb.estimate(climb.best), rungs, reason, tol)
     model, theta = march.joined()
@@ -133,13 +148,16 @@ def _marched(march: March, climb: Climb, tell: Tell) -> Found:
         "loss": float(np.mean([s.loss for s in march.solutions])),
         "best": {"step": history.count, "validation_loss": last["validation_loss"]},
         "stretches": list(march.edges),
+        "stretch_errors": [_finite(error.value) for error in march.errors],
     }
     solution = Solution(problem, model, theta, history, summary)
-    _measure(solution, climb.scaled, march.seed)
-    worst = max(march.errors, key=lambda e: e.worst)
-    trusted = not too_far_to_linearise(march.worst, linear=problem.is_linear)
-    judgement = Judgement(march.worst, trusted, () if trusted else worst.reasons, worst)
-    return Found(solution, judgement, rungs, REACHED if march.worst <= tol else NO_LARGER, tol)
+    scaled = in_natural_sizes(problem, natural_sizes(problem)) if climb is None else climb.scaled
+    _measure(solution, scaled, march.seed)
+    judgement = march.judgement
+    if march.is_whole:
+        enough = judgement.trusted and judgement.value <= tol
+        reason = REACHED if enough else NO_LARGER if reason == REACHED else reason
+    return Found(solution, judgement, rungs, reason, tol)
 
 
 def _measure(solution: Solution, scaled: Problem, seed: int) -> None:
