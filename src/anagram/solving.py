@@ -97,13 +97,14 @@ def solve(
         model = start.model.spec
     case = case_of(problem)
     setting = _setting(case, model, method, points, steps, options, continued=start is not None)
+    cut = None
     if stretches is not None:
-        stretches = _checked_stretches(case.problem, setting, stretches, continued=start is not None)
-    climbs = start is None and (tol or chooses_size(setting) or stretches is not None)
+        cut = _checked_stretches(case.problem, setting, stretches, continued=start is not None)
+    climbs = start is None and (tol or chooses_size(setting) or cut is not None)
     if climbs:
         wanted = TOLERANCE if tol is None else tol
         limit = Budget(setting.steps or STEPS, seconds, wanted, patience, early_stopping=early_stopping)
-        configuration = Configuration(setting, limit, checked_seed(seed), keep, climbs=True, stretches=stretches)
+        configuration = Configuration(setting, limit, checked_seed(seed), keep, climbs=True, stretches=cut)
         setting.make_method()  # refused before anything is done
     else:
         setting = complete(setting, case.problem)

@@ -54,7 +54,9 @@ class Ending:
         """
         source = self._number if self.domain.dimension == 1 else self._function
         return {
-            name: tuple(source(name, m, corrected) for m in range(count)) for name, count in self.orders.items() if count
+            name: tuple(source(name, m, corrected) for m in range(count))
+            for name, count in self.orders.items()
+            if count
         }
 
     def _number(self, name: str, order: int, corrected: bool) -> Any:

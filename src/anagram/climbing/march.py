@@ -30,7 +30,7 @@ from anagram.statement.sizes import in_natural_sizes
 from anagram.statement.stretches import State, orders, stretch
 from anagram.tangent.estimate import ErrorEstimate, Estimator, too_far_to_linearise
 from anagram.training.ladder import LOST, RACE, best
-from anagram.training.rungs import Plan, Rung
+from anagram.training.rungs import Plan, Rung, inside_points
 from anagram.training.setting import Setting
 
 FIRST = 0.25  # of the whole is tried first
@@ -39,6 +39,7 @@ SHORTEST_IN_SPACE = 1 / 64  # what takes a ladder for each stretch is not done t
 LONGER = 1.6
 SLIVER = 1.2  # times a stretch: what is left after it is not left alone
 LOCAL = 0.05  # of the tolerance is left to a stretch: errors add up, and grow
+TOO_LARGE = "errors of stretches have added up to more than can be told from an equation that was linearised"
 STOPPED = (INTERRUPTED, BY_MONITOR, TIME_UP)
 
 
@@ -50,6 +51,11 @@ def _shorten(rungs: Sequence[Rung], plan: Plan) -> bool:
 def _shorten_in_space(rungs: Sequence[Rung], plan: Plan) -> bool:
     """Solutions in space and time need larger networks: a stretch is given up if none of the race gets hold of it."""
     return plan.level > RACE and bool(rungs) and best(rungs).outcome.residual > LOST
+
+
+def _never(_: Sequence[Rung], __: Plan) -> bool:
+    """Stretches that are given stay as they are."""
+    return False
 
 
 class March:
@@ -79,9 +85,10 @@ class March:
         self.solutions: list[Solution] = []
         self.rungs: list[Rung] = []
         self.errors: list[Judgement] = []
+        self.lost = 0.0  # of the errors: what is not carried along by corrected beginnings
         in_space = problem.domain.dimension > 1
         self.shortest = SHORTEST_IN_SPACE if in_space else SHORTEST
-        self.give_up = _shorten_in_space if in_space else _shorten
+        self.give_up = _never if edges is not None else _shorten_in_space if in_space else _shorten
         # Errors of few stretches add up to less.
         self.local = LOCAL if edges is None else max(LOCAL, 0.5 / (len(edges) - 1))
 
@@ -123,7 +130,7 @@ class March:
             self._take(climb, end)
             # The error that came with the beginning is carried on: this stretch is measured against a corrected one.
             against = problem if corrected is None else stretch(self.problem, self.axis, begin, end, corrected)
-            ending = self._judge(climb, against, reached=reached)
+            ending = self._judge(climb, against)
             values = climb.values[climb.best]
             least = {k: max(least.get(k, 0.0), rms(v)) for k, v in values.items()}
             state, corrected = ending.state(), ending.state(corrected=True)
@@ -139,31 +146,38 @@ class March:
         return self.high if begin + SLIVER * length >= self.high else begin + length
 
     def _climb(self, problem: Problem, left: float | None, least: dict[str, float]) -> Climb:
-        tol, shorten = self.local * self.tol, {"give_up": self.give_up} if self.planned is None else {}
-        return Climb(problem, tol, self.seed, self.train, left, self.given, least=least, **shorten)
+        tol = self.local * self.tol
+        return Climb(problem, tol, self.seed, self.train, left, self.given, least=least, give_up=self.give_up)
 
     def _take(self, climb: Climb, end: float) -> None:
         self.solutions.append(climb.solutions[climb.best])
         self.edges.append(end)
 
-    def _judge(self, climb: Climb, against: Problem, *, reached: bool) -> Ending:
+    def _judge(self, climb: Climb, against: Problem) -> Ending:
         """Estimate the error of the stretch that was taken last, with what it inherited; returns what it ends with."""
-        solution = self.solutions[-1]
-        found: ErrorEstimate | None = None
-        try:
-            scaled = in_natural_sizes(against, climb.sizes)
-            found = Estimator(scaled, solution.model, None, self.seed, least=climb.least)(solution.theta)
-        except AnagramError as error:
-            self.errors.append(Judgement(float("inf"), False, (str(error),)))
+        solution, own = self.solutions[-1], climb.estimate(climb.best)
+        found = self._carried(climb, against, solution)
+        estimate = own.estimate
+        if found is not None and found.reliable:
+            value, direction, estimate = found.worst + self.lost, found.direction, found
         else:
-            # A stretch that did not reach its tolerance has an error of its own that the tangent space may not see.
-            own = None if reached else climb.estimate(climb.best)
-            value = found.worst if own is None else max(found.worst, own.value)
-            trusted = (own is None or own.trusted) and not too_far_to_linearise(value, linear=self.problem.is_linear)
-            reasons = () if trusted else (found.reasons if own is None else own.reasons or found.reasons)
-            self.errors.append(Judgement(value, trusted, reasons, found))
-        direction = np.zeros_like(solution.theta) if found is None else found.direction
+            # The tangent space does not say how what came with the beginning goes on: it is taken to stay as it is.
+            inherited = self.errors[-1].value if self.errors else 0.0
+            value, direction = own.value + inherited, np.zeros_like(solution.theta)
+            self.lost = value
+        trusted = own.trusted and not too_far_to_linearise(value, linear=self.problem.is_linear)
+        reasons = own.reasons if not own.trusted else (TOO_LARGE,) if not trusted else ()
+        self.errors.append(Judgement(value, trusted, reasons, estimate))
         return Ending(solution, self.axis, self.orders, direction)
+
+    def _carried(self, climb: Climb, against: Problem, solution: Solution) -> ErrorEstimate | None:
+        """The estimated error against what the stretch would have begun with, had the last one had no error."""
+        scaled = in_natural_sizes(against, climb.sizes) if self.given.method == "auto" else against
+        points = inside_points(climb.rungs[climb.best].plan, against, solution.model.parameters)
+        try:
+            return Estimator(scaled, solution.model, points, self.seed, least=climb.least)(solution.theta)
+        except AnagramError:
+            return None
 
     @property
     def judgement(self) -> Judgement:

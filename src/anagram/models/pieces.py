@@ -93,7 +93,9 @@ class Pieces(ModelSpec):
             raise SettingError(f"the axis '{self.axis}' is periodic: it has no beginning, and is not cut into pieces")
         part = cut_domain(domain, self.axis, self.edges[piece], self.edges[piece + 1])
         if part is None:
-            raise SettingError(f"the axis '{self.axis}' is one of a shape, and is not cut into pieces: cut another axis")
+            raise SettingError(
+                f"the axis '{self.axis}' is one of a shape, and is not cut into pieces: cut another axis"
+            )
         return part
 
     def build(self, domain: Domain, outputs: int, key: jax.Array) -> PieceByPiece:

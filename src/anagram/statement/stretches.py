@@ -21,6 +21,7 @@ from anagram.statement.sizes import unknowns_in
 # By unknown, its value and its derivatives along the axis where a stretch begins: numbers, or functions of the point.
 State = Mapping[str, Sequence[Any]]
 
+SHOWN = 3  # axes that a message speaks of
 MOST = 1000  # stretches that can be asked for
 EXACTLY = 1e-9  # relative: measures of parts of a face that add up to it
 
@@ -29,14 +30,14 @@ def evolution_axis(problem: Problem) -> str | None:
     """The axis along which a problem evolves from its beginning; None if there is none.
 
     Its conditions hold where the axis begins, as many as the derivatives along it ask for, or all along it. What
-    the axis is called does not matter; if there are several, as for waves that travel in one direction, it is the first.
+    the axis is called does not matter; where there are several, as for waves that travel one way, it is the first.
     """
     return next((axis for axis in problem.domain.axes if _obstacle(problem, axis) is None), None)
 
 
 def why_no_evolution(problem: Problem) -> str:
     """Why a problem does not evolve along any axis, in words."""
-    found = [f"along {axis}, {_obstacle(problem, axis)}" for axis in problem.domain.axes]
+    found = [f"along {axis}, {_obstacle(problem, axis)}" for axis in problem.domain.axes[:SHOWN]]
     return _in_general(problem) or "; ".join(found)
 
 
@@ -211,10 +212,11 @@ def _condition_obstacle(problem: Problem, key: str, axis: str, in_time: Mapping[
         free = timeless and not _has_arrays(problem.sources[key]) and np.ndim(problem.conditions[key].weight) == 0
         return None if free else f"'{key}' gives values at points"
     if problem.conditions[key].exact and any(begins(part, axis, whole[0]) for part in region.parts):
-        return f"'{key}' holds exactly at the beginning, and could not at the beginning of other stretches: leave exact= out"
-    if cut_region(region, domain, axis, whole) is None:
-        return f"'{key}' holds on {region!r}, which is neither the beginning nor the same at all moments"
-    return None
+        return f"'{key}' holds exactly at the beginning, where other stretches could not: leave exact= out"
+    rest = [part for part in region.parts if cut_region(part, domain, axis, whole) is None]
+    if not rest:
+        return None
+    return f"'{key}' holds at its end" if rest[0].end == (axis, True) else f"'{key}' holds on {rest[0]!r}, a part of it"
 
 
 def _has_arrays(source: Any) -> bool:

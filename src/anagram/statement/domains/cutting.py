@@ -5,6 +5,7 @@ from __future__ import annotations
 from anagram.statement.domains.box import Box, Face
 from anagram.statement.domains.domain import Domain
 from anagram.statement.domains.intervals import Interval
+from anagram.statement.domains.outline import Outlined
 from anagram.statement.domains.patch import Held, Patch, Patches
 from anagram.statement.domains.region import Region, Union
 from anagram.statement.domains.shape import Product
@@ -13,8 +14,8 @@ from anagram.statement.domains.slices import Along, Slice
 
 def can_be_cut(domain: Domain, axis: str) -> bool:
     """Whether an axis has two ends between which the domain is everywhere the same."""
-    box = domain.box if isinstance(domain, Product) else domain
-    return isinstance(box, Box) and axis in box.axes and axis not in box.periodic_axes
+    kinds = isinstance(domain, Box | Product | Outlined)
+    return kinds and axis in domain.axes and axis not in (*domain.periodic_axes, *domain.space)
 
 
 def cut_domain(domain: Domain, axis: str, low: float, high: float) -> Domain | None:
@@ -24,6 +25,8 @@ def cut_domain(domain: Domain, axis: str, low: float, high: float) -> Domain | N
     if isinstance(domain, Product):
         # The shape stays the same one, with all that it knows already.
         return Product(*(_cut_box(f, axis, low, high) if isinstance(f, Box) else f for f in domain.factors))
+    if isinstance(domain, Outlined):
+        return domain.between(axis, low, high)
     return _cut_box(domain, axis, low, high) if isinstance(domain, Box) else None
 
 
