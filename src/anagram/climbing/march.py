@@ -110,7 +110,9 @@ class March:
         while self.edges[-1] < self.high:
             begin, end = self.edges[-1], self._end(length)
             left = None if self.seconds is None else self.seconds - self.spent
-            if left is not None and left <= 0 and self.solutions:
+            # Of stretches that were given the first is begun in any case: there would be no solution at all.
+            used_up = (left is not None and left <= 0) or getattr(self.train, "is_over", False)
+            if used_up and (self.planned is None or self.solutions):
                 return TIME_UP
             problem = stretch(self.problem, self.axis, begin, end, state)
             climb = self._climb(problem, left, least)

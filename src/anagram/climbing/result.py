@@ -117,10 +117,10 @@ def find(
 
     climb = Climb(problem, tol, seed, train, seconds, given, give_up=give_up)
     reason = climb.run(tell)
-    if axis is not None and reason in (GAVE_UP, NO_LARGER):
+    # In space a stretch has no more digits than the whole: a tolerance of 0 is not what a march is for.
+    if axis is not None and reason in (GAVE_UP, NO_LARGER) and (on_a_line or tol > 0):
         left = None if seconds is None else max(0.0, seconds - climb.spent)
-        if on_a_line or left is None or left > 0:
-            return _marched(March(problem, axis, tol, seed, train, left, given), climb, tell)
+        return _marched(March(problem, axis, tol, seed, train, left, given), climb, tell)
     place = climb.best
     judgement = climb.estimate(place)
     if reason == NO_LARGER and judgement.value <= TINY:
@@ -152,12 +152,15 @@ def _marched(march: March, climb: Climb | None, tell: Tell) -> Found:
         "stretch_errors": [_finite(error.value) for error in march.errors],
     }
     solution = Solution(problem, model, theta, history, summary)
-    scaled = in_natural_sizes(problem, natural_sizes(problem)) if climb is None else climb.scaled
+    in_sizes = climb is None and march.given.method == "auto"
+    scaled = (
+        in_natural_sizes(problem, natural_sizes(problem)) if in_sizes else problem if climb is None else climb.scaled
+    )
     _measure(solution, scaled, march.seed)
     judgement = march.judgement
     if march.is_whole:
-        enough = judgement.trusted and judgement.value <= tol
-        reason = REACHED if enough else NO_LARGER if reason == REACHED else reason
+        enough, tiny = judgement.trusted and judgement.value <= tol, judgement.value <= TINY
+        reason = REACHED if enough else ROUNDED if tiny else NO_LARGER if reason == REACHED else reason
     return Found(solution, judgement, rungs, reason, tol)
 
 
