@@ -180,6 +180,21 @@ def test_a_march_that_is_interrupted_has_what_is_done(tmp_path):
     assert_same_climb(again, ag.solve(transport(), ag.MLP(6), **given, **QUIET))
 
 
+@pytest.mark.parametrize("between", [False, True], ids=["inside of a stretch", "between two of them"])
+def test_a_march_without_time_is_repeated_as_far_as_it_came(between, tmp_path, monkeypatch):
+    given = {"points": ag.GaussLegendre(8), "tol": 1e-1 if between else 1e-9, "steps": 60, "stretches": 3}
+    if between:  # all the time is used up by what is done
+        monkeypatch.setattr(March, "spent", property(lambda march: 60.0 * len(march.rungs)))
+    seconds = 60.0 if between else 1e-3
+    short = ag.solve(transport(), ag.MLP(6), folder=tmp_path / "run", seconds=seconds, **given, **KEPT)
+    assert short.stopped_because == "time used up"
+    assert short.summary["stretches"] == [0.0, pytest.approx(1 / 3)]
+    assert len(short.summary["stretch_errors"]) == int(between)
+    again, comparison = ag.repeat(tmp_path / "run", transport(), progress=False)
+    assert comparison.identical, comparison.in_words()
+    assert again.summary["stretches"] == short.summary["stretches"]
+
+
 def test_stretches_that_are_not_reached_are_taken_all_the_same():
     solution = ag.solve(transport(), ag.MLP(4), points=ag.GaussLegendre(8), tol=1e-9, steps=6, stretches=3, **QUIET)
     assert solution.reached is False
