@@ -118,6 +118,11 @@ class _Limited:
             solution.summary["stopped_because"] = INTERRUPTED
         return solution
 
+    @property
+    def is_over(self) -> bool:
+        """Whether there was no time left for another rung, wherever it would begin."""
+        return self.rungs.count >= len(self.steps)
+
     def prepare(self, problem: Problem, setting: Setting) -> None:
         if self.rungs.count < len(self.steps):
             self.rungs.prepare(problem, setting)

@@ -20,9 +20,10 @@ from anagram.keeping.runrecord import how_to_go_on, read_record, versions
 from anagram.keeping.snapshot import START, Snapshot, fingerprint, refuse_another, restore
 from anagram.keeping.solutions import save
 from anagram.methods import Method
-from anagram.models import Features
+from anagram.models import Features, ModelSpec
 from anagram.solution import Solution
 from anagram.statement.problem import Problem
+from anagram.statement.stretches import checked_stretches, stretch_edges
 from anagram.training.budget import Budget
 from anagram.training.case import Case, case_of
 from anagram.training.configuration import Configuration, configuration_from_json
@@ -45,6 +46,7 @@ def solve(
     steps: int | None = None,
     seconds: float | None = None,
     tol: float | None = None,
+    stretches: int | Sequence[float] | None = None,
     seed: int = 0,
     start: Solution | None = None,
     patience: int = 100,
@@ -70,6 +72,9 @@ def solve(
         tol: the relative error that is wanted, for every unknown and coefficient; 0 for as small as it gets. Networks
             of growing size are tried until the estimated error is below it, and `solution.reached` says whether it is.
             1e-6 if nothing is said of model, method and steps; otherwise the run goes on until these end it.
+        stretches: for evolutions: into how many stretches of time they are cut, or the edges between them. Each is
+            solved by a ladder of its own, from where the last one ended; the solution is one function of all of time.
+            The tolerance is 1e-6 unless it is given.
         seed: for the model's first parameters and for random points.
         start: a solution of the same model to go on from, in place of fresh parameters.
         patience: stop after this many steps without progress.
@@ -92,17 +97,33 @@ def solve(
         model = start.model.spec
     case = case_of(problem)
     setting = _setting(case, model, method, points, steps, options, continued=start is not None)
-    climbs = start is None and (tol or chooses_size(setting))
+    cut = None
+    if stretches is not None:
+        cut = _checked_stretches(case.problem, setting, stretches, continued=start is not None)
+    climbs = start is None and (tol or chooses_size(setting) or cut is not None)
     if climbs:
         wanted = TOLERANCE if tol is None else tol
         limit = Budget(setting.steps or STEPS, seconds, wanted, patience, early_stopping=early_stopping)
-        configuration = Configuration(setting, limit, checked_seed(seed), keep, climbs=True)
+        configuration = Configuration(setting, limit, checked_seed(seed), keep, climbs=True, stretches=cut)
         setting.make_method()  # refused before anything is done
     else:
         setting = complete(setting, case.problem)
         budget = Budget(setting.steps or 0, seconds, tol, patience, early_stopping=early_stopping)
         configuration = Configuration(setting, budget, seed, keep)
     return begin(case, configuration, start, folder, checkpoint_every, monitors, overwrite=overwrite, progress=progress)
+
+
+def _checked_stretches(problem: Problem, setting: Setting, stretches: Any, *, continued: bool) -> Any:
+    """Stretches that were asked for; what is wrong with them is said before anything is done."""
+    if continued:
+        raise SettingError("give either stretches= or start=: a solution to go on from is one of all of time")
+    if setting.model is not None and not isinstance(setting.model, ModelSpec):
+        raise SettingError(
+            f"stretches= needs a model that can be built for each of them, a recipe such as MLP(32, 32), not "
+            f"{setting.model!r}"
+        )
+    stretch_edges(problem, stretches)
+    return checked_stretches(stretches)
 
 
 def chooses_size(setting: Setting) -> bool:
@@ -327,7 +348,8 @@ def climbed(
 
     budget = configuration.budget
     tol = TOLERANCE if budget.tol is None else budget.tol
-    found = find(problem, tol, configuration.seed, limited(rungs), budget.seconds, configuration.setting, tell)
+    setting, stretches = configuration.setting, configuration.stretches
+    found = find(problem, tol, configuration.seed, limited(rungs), budget.seconds, setting, tell, stretches)
     solution = found.finished(problem)
     solution.configuration = configuration.as_json()
     if kept is not None and rungs.last is not None:

@@ -63,6 +63,39 @@ def test_derivatives_are_those_of_the_piece(model):
         assert not np.allclose(whole, parts[place - 1])
 
 
+def test_pieces_of_one_kind_are_one_program():
+    """However many there are; values and derivatives are those of each piece."""
+    ring = ag.Box(t=(0, 4), x=ag.periodic(0, 1))
+    sought = ag.Problem(ring, c=ag.Condition(lambda u, v: (u, v)), unknowns={"u": float, "v": complex}).sought
+    kinds = [ag.MLP(4), ag.MLP(4, size=3.0), ag.MLP(3, 3), ag.MLP(4)]
+    whole = ag.ParametricModel(sought, Pieces(*kinds, axis="t", edges=range(5)), 1)
+    text = str(jax.make_jaxpr(whole.values)(whole.theta, jnp.zeros(2)))
+    assert text.count("scan[") == 2, "one for each kind"
+    wanted = {"u": Wanted([(0, 0), (1, 1), (0, 3)]), "v": Wanted([(1, 0)], [(((2, 0), 1.0), ((0, 2), 0.5))])}
+    derivatives = jax.jit(lambda x: jax.tree.leaves(found(whole.source(whole.theta).derivatives(x, wanted))))
+    for k, part in enumerate(whole.module.parts):
+        x = jnp.array([k + 0.3, 0.2])
+        expected = jax.tree.leaves(found(ModelSource(part, sought).derivatives(x, wanted)))
+        for value, of_part in zip(derivatives(x), expected, strict=True):
+            assert_close(value, of_part, 1e-11, f"piece {k}")
+        assert_close(whole.values(whole.theta, x + jnp.array([0, 1.0])), whole.values(whole.theta, x), 1e-11)
+
+
+def found(derivatives):
+    return {name: (list(one.values.values()), one.sums) for name, one in derivatives.items()}
+
+
+def test_pieces_of_shapes():
+    domain = ag.Box(t=(0, 2)) * ag.Disk()
+    sought = ag.Problem(domain, c=ag.Condition(lambda u: u)).sought
+    model = ag.ParametricModel(sought, Pieces(ag.MLP(3), ag.MLP(3), axis="t", edges=(0, 1, 2)), 0)
+    second = model.module.parts[1].placement
+    assert_close(second.low, [1.0, -1.0, -1.0])
+    assert_close(second.length, [1.0, 2.0, 2.0])
+    with pytest.raises(ag.SettingError, match="one of a shape"):
+        ag.ParametricModel(sought, Pieces(ag.MLP(3), axis="x", edges=(-1, 1)), 0)
+
+
 def test_recipes_survive_json():
     again = spec_from_json(spec_to_json(SPEC))
     assert again.options() == SPEC.options()

@@ -88,3 +88,18 @@ def test_the_record_of_a_run_has_its_configuration(tmp_path):
     assert record["configuration"] == json.loads(json_text(solution.configuration))
     assert record["configuration"]["seed"] == 5
     assert record["status"] == "finished"
+
+
+@pytest.mark.parametrize("stretches", [None, 8, (0.25, 1 / 3)])
+def test_stretches_survive_json(stretches):
+    before = Configuration(ag.Setting(), Budget(7, tol=1e-4), climbs=True, stretches=stretches)
+    data = json.loads(json_text(before.as_json()))
+    assert configuration_from_json(data).stretches == stretches
+    assert ("stretches" in data) == (stretches is not None)
+
+
+@pytest.mark.parametrize("stretches", [1, 0, [], [2, 1], "8", 1e300])
+def test_stretches_that_make_no_sense_are_refused(stretches):
+    data = Configuration(ag.Setting(), Budget(7, tol=1e-4), climbs=True).as_json()
+    with pytest.raises(ag.SettingError, match="stretches= is a number"):
+        configuration_from_json({**data, "stretches": stretches})

@@ -6,28 +6,40 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from anagram.climbing.climb import BY_MONITOR, INTERRUPTED, NO_LARGER, REACHED, TIME_UP, Climb, TrainRung
-from anagram.climbing.judging import rms
-from anagram.compound.reuse import quick_jit, reuse, traced_text
+from anagram.climbing.climb import (
+    BY_MONITOR,
+    INTERRUPTED,
+    NO_LARGER,
+    REACHED,
+    ROUNDED,
+    TIME_UP,
+    Climb,
+    TrainRung,
+)
+from anagram.climbing.endings import Ending
+from anagram.climbing.judging import Judgement, rms
+from anagram.errors import AnagramError
 from anagram.models import ParametricModel, Pieces
 from anagram.solution import Solution
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import in_natural_sizes
 from anagram.statement.stretches import State, orders, stretch
-from anagram.tangent.estimate import ErrorEstimate, Estimator
+from anagram.tangent.estimate import ErrorEstimate, Estimator, too_far_to_linearise
 from anagram.training.ladder import LOST, RACE, best
-from anagram.training.rungs import Plan, Rung
+from anagram.training.rungs import Plan, Rung, inside_points
 from anagram.training.setting import Setting
 
 FIRST = 0.25  # of the whole is tried first
 SHORTEST = 1 / 4096
+SHORTEST_IN_SPACE = 1 / 64  # what takes a ladder for each stretch is not done thousands of times
 LONGER = 1.6
 SLIVER = 1.2  # times a stretch: what is left after it is not left alone
 LOCAL = 0.05  # of the tolerance is left to a stretch: errors add up, and grow
+TOO_LARGE = "errors of stretches have added up to more than can be told from an equation that was linearised"
+STOPPED = (INTERRUPTED, BY_MONITOR, TIME_UP)
 
 
 def _shorten(rungs: Sequence[Rung], plan: Plan) -> bool:
@@ -37,8 +49,22 @@ def _shorten(rungs: Sequence[Rung], plan: Plan) -> bool:
     return plan.level > RACE or (bool(rungs) and best(rungs).outcome.residual > LOST)
 
 
+def _shorten_in_space(rungs: Sequence[Rung], plan: Plan) -> bool:
+    """Solutions in space and time need larger networks: a stretch is given up if none of the race gets hold of it."""
+    return plan.level > RACE and bool(rungs) and best(rungs).outcome.residual > LOST
+
+
+def _never(_: Sequence[Rung], __: Plan) -> bool:
+    """Stretches that are given stay as they are."""
+    return False
+
+
 class March:
-    """A march along an axis: the stretches that are done, with their solutions and the errors at their ends."""
+    """A march along an axis: the stretches that are done, with their solutions and the errors at their ends.
+
+    With `edges` these are its stretches, and each is taken as well as it is solved. Otherwise their lengths follow from
+    how easy they are, and each reaches its part of the tolerance.
+    """
 
     def __init__(
         self,
@@ -49,88 +75,127 @@ class March:
         train: TrainRung,
         seconds: float | None,
         given: Setting | None = None,
+        edges: Sequence[float] | None = None,
     ) -> None:
         self.given = given or Setting()
         self.problem, self.axis, self.tol, self.seed, self.train = problem, axis, tol, seed, train
-        self.seconds = seconds
+        self.seconds, self.planned = seconds, edges
         self.low, self.high = problem.domain.intervals[axis]
+        self.orders = orders(problem, axis)
         self.edges = [self.low]
         self.solutions: list[Solution] = []
         self.rungs: list[Rung] = []
-        self.errors: list[ErrorEstimate] = []
+        self.errors: list[Judgement] = []
+        self.lost = 0.0  # of the errors: what is not carried along by corrected beginnings
+        in_space = problem.domain.dimension > 1
+        self.shortest = SHORTEST_IN_SPACE if in_space else SHORTEST
+        self.give_up = _never if edges is not None else _shorten_in_space if in_space else _shorten
+        # Errors of few stretches add up to less.
+        self.local = LOCAL if edges is None else max(LOCAL, 0.5 / (len(edges) - 1))
 
     @property
     def spent(self) -> float:
         """Seconds of training so far."""
         return sum(r.outcome.seconds for r in self.rungs)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it came to the end."""
+        return self.edges[-1] >= self.high and len(self.errors) == len(self.solutions)
+
     def run(self, tell: Callable[[Rung], None] = lambda _: None) -> str:
         """March to the end, or as far as it goes; says why it stopped."""
-        length, least = FIRST * (self.high - self.low), {}
-        state = corrected = None
+        length, least, reason = FIRST * (self.high - self.low), {}, REACHED
+        state: State | None = None
+        corrected: State | None = None
         while self.edges[-1] < self.high:
-            begin = self.edges[-1]
-            end = self.high if begin + SLIVER * length >= self.high else begin + length
+            begin, end = self.edges[-1], self._end(length)
             left = None if self.seconds is None else self.seconds - self.spent
-            if left is not None and left <= 0:
+            # Of stretches that were given the first is begun in any case: there would be no solution at all.
+            used_up = (left is not None and left <= 0) or getattr(self.train, "is_over", False)
+            if used_up and (self.planned is None or self.solutions):
                 return TIME_UP
             problem = stretch(self.problem, self.axis, begin, end, state)
-            climb = Climb(
-                problem, LOCAL * self.tol, self.seed, self.train, left, self.given, least=least, give_up=_shorten
-            )
+            climb = self._climb(problem, left, least)
             why = climb.run(tell)
             self.rungs += climb.rungs
-            if why in (INTERRUPTED, BY_MONITOR, TIME_UP):
+            if why in STOPPED:
+                if self.planned is not None:  # what is there of it is better than nothing
+                    self._take(climb, end)
                 return why
-            if why != REACHED:
+            reached = why in (REACHED, ROUNDED)
+            if not reached and self.planned is None:
                 length /= 2
-                if length < SHORTEST * (self.high - self.low):
+                if length < self.shortest * (self.high - self.low):
                     return NO_LARGER
                 continue
-            solution = climb.solutions[climb.best]
-            self.solutions.append(solution)
-            self.edges.append(end)
+            reason = reason if reached else why
+            self._take(climb, end)
             # The error that came with the beginning is carried on: this stretch is measured against a corrected one.
             against = problem if corrected is None else stretch(self.problem, self.axis, begin, end, corrected)
-            scaled = in_natural_sizes(against, climb.sizes)
-            found = Estimator(scaled, solution.model, None, self.seed, least=climb.least)(solution.theta)
-            self.errors.append(found)
+            ending = self._judge(climb, against)
             values = climb.values[climb.best]
             least = {k: max(least.get(k, 0.0), rms(v)) for k, v in values.items()}
-            state, change = self._state(solution, end, found.direction)
-            corrected = {k: tuple(v - e for v, e in zip(state[k], change[k], strict=True)) for k in state}
-            if len(climb.rungs) == 1:
+            state, corrected = ending.state(), ending.state(corrected=True)
+            if len(climb.rungs) == 1 or all(r.plan.features for r in climb.rungs):
                 length *= LONGER
-        return REACHED
+        return reason
+
+    def _end(self, length: float) -> float:
+        """Where the next stretch ends."""
+        if self.planned is not None:
+            return self.planned[len(self.edges)]
+        begin = self.edges[-1]
+        return self.high if begin + SLIVER * length >= self.high else begin + length
+
+    def _climb(self, problem: Problem, left: float | None, least: dict[str, float]) -> Climb:
+        tol = self.local * self.tol
+        return Climb(problem, tol, self.seed, self.train, left, self.given, least=least, give_up=self.give_up)
+
+    def _take(self, climb: Climb, end: float) -> None:
+        self.solutions.append(climb.solutions[climb.best])
+        self.edges.append(end)
+
+    def _judge(self, climb: Climb, against: Problem) -> Ending:
+        """Estimate the error of the stretch that was taken last, with what it inherited; returns what it ends with."""
+        solution, own = self.solutions[-1], climb.estimate(climb.best)
+        found = self._carried(climb, against, solution)
+        estimate = own.estimate
+        if found is not None and found.reliable:
+            value, direction, estimate = found.worst + self.lost, found.direction, found
+        else:
+            # The tangent space does not say how what came with the beginning goes on: it is taken to stay as it is.
+            inherited = self.errors[-1].value if self.errors else 0.0
+            value, direction = own.value + inherited, np.zeros_like(solution.theta)
+            self.lost = value
+        trusted = own.trusted and not too_far_to_linearise(value, linear=self.problem.is_linear)
+        reasons = own.reasons if not own.trusted else (TOO_LARGE,) if not trusted else ()
+        self.errors.append(Judgement(value, trusted, reasons, estimate))
+        return Ending(solution, self.axis, self.orders, direction)
+
+    def _carried(self, climb: Climb, against: Problem, solution: Solution) -> ErrorEstimate | None:
+        """The estimated error against what the stretch would have begun with, had the last one had no error."""
+        scaled = in_natural_sizes(against, climb.sizes) if self.given.method == "auto" else against
+        points = inside_points(climb.rungs[climb.best].plan, against, solution.model.parameters)
+        try:
+            return Estimator(scaled, solution.model, points, self.seed, least=climb.least)(solution.theta)
+        except AnagramError:
+            return None
 
     @property
-    def worst(self) -> float:
-        """The largest relative error of a stretch, with what it inherited."""
-        return max((error.worst for error in self.errors), default=float("inf"))
-
-    def _state(self, solution: Solution, at: float, direction: np.ndarray) -> tuple[State, State]:
-        """The unknowns with their derivatives at an end, and their estimated errors."""
-        model, frame = solution.model, solution.domain.frame
-        order = orders(self.problem)
-
-        def values(units: Any, theta: Any, point: Any) -> dict[str, list[Any]]:
-            fields = model.placed(units).quantities(theta, frame)
-            return {
-                name: [(fields[name].d(*[self.axis] * m) if m else fields[name]).at(point) for m in range(count)]
-                for name, count in order.items()
-            }
-
-        def both(units: Any, theta: Any, direction: Any, point: Any) -> Any:
-            return jax.jvp(lambda t: values(units, t, point), (theta,), (direction,))
-
-        arguments = (model.placement, jnp.asarray(solution.theta), jnp.asarray(direction), jnp.asarray([at]))
-        program = reuse(f"state {traced_text(both, *arguments)}", lambda: quick_jit(both))
-        here, change = program(*arguments)
-        plain = lambda tree: {k: tuple(np.asarray(v).item() for v in vs) for k, vs in tree.items()}  # noqa: E731
-        return plain(here), plain(change)
+    def judgement(self) -> Judgement:
+        """On all stretches: the largest relative error of one of them, with what it inherited."""
+        if not self.is_whole:
+            came = self.edges[len(self.errors)]
+            reason = f"{self.axis} was solved to {came:.6g} of {self.high:.6g} only"
+            return Judgement(float("inf"), False, (reason,))
+        worst = max(self.errors, key=lambda e: e.value)
+        doubtful = [e for e in self.errors if not e.trusted]
+        reasons = worst.reasons if not worst.trusted or not doubtful else doubtful[0].reasons
+        return Judgement(worst.value, not doubtful, reasons, worst.estimate)
 
     def joined(self) -> tuple[ParametricModel, np.ndarray]:
-        """All stretches as one model with its parameters."""
+        """All stretches as one model with its parameters; beyond the last one it goes on as it is."""
         specs: list[Any] = [s.model.spec for s in self.solutions]
         spec = Pieces(*specs, axis=self.axis, edges=self.edges)
         sought = self.problem.sought

@@ -26,12 +26,13 @@ from anagram.climbing.march import March
 from anagram.compound import Compound
 from anagram.compound.batch import sample
 from anagram.compound.judge import Judge
+from anagram.compound.reuse import quick_jit
 from anagram.solution import Solution
 from anagram.statement.condition import describe_point
 from anagram.statement.domains import Along, Kronecker
 from anagram.statement.problem import Problem
-from anagram.statement.stretches import evolution_axis
-from anagram.tangent.estimate import too_far_to_linearise
+from anagram.statement.sizes import in_natural_sizes, natural_sizes
+from anagram.statement.stretches import evolution_axis, stretch_edges
 from anagram.training.history import History
 from anagram.training.ladder import LOST, RACE, best
 from anagram.training.rungs import Plan, Rung
@@ -91,20 +92,35 @@ class Found:
 
 
 def find(
-    problem: Problem, tol: float, seed: int, train: TrainRung, seconds: float | None, given: Setting, tell: Tell
+    problem: Problem,
+    tol: float,
+    seed: int,
+    train: TrainRung,
+    seconds: float | None,
+    given: Setting,
+    tell: Tell,
+    stretches: Any = None,
 ) -> Found:
-    """Climb; where a network does not get hold of an evolution, march."""
+    """Climb; where a network does not get hold of an evolution, march. With `stretches`, march along these at once."""
+    if stretches is not None:
+        edges = stretch_edges(problem, stretches)
+        axis = evolution_axis(problem)
+        assert axis is not None
+        return _marched(March(problem, axis, tol, seed, train, seconds, given, edges), None, tell)
     axis = None if is_one_rung(given) or given.points is not None else evolution_axis(problem)
+    on_a_line = problem.domain.dimension == 1
 
     def give_up(rungs: Sequence[Rung], plan: Plan) -> bool:
-        if axis is None or plan.features:
+        # In space the ladder is climbed to its end: a march would take a ladder for each of its stretches.
+        if axis is None or not on_a_line or plan.features:
             return False
         raced = any(r.plan.level >= RACE or r.plan.features for r in rungs)
         return raced and best(rungs).outcome.residual > LOST
 
     climb = Climb(problem, tol, seed, train, seconds, given, give_up=give_up)
     reason = climb.run(tell)
-    if axis is not None and reason in (GAVE_UP, NO_LARGER):
+    # In space a stretch has no more digits than the whole: a tolerance of 0 is not what a march is for.
+    if axis is not None and reason in (GAVE_UP, NO_LARGER) and (on_a_line or tol > 0):
         left = None if seconds is None else max(0.0, seconds - climb.spent)
         return _marched(March(problem, axis, tol, seed, train, left, given), climb, tell)
     place = climb.best
@@ -114,12 +130,12 @@ def find(
     return Found(climb.solutions[place], judgement, climb.rungs, reason, tol)
 
 
-def _marched(march: March, climb: Climb, tell: Tell) -> Found:
-    """What a march comes to, after a climb that did not get hold of the whole."""
+def _marched(march: March, climb: Climb | None, tell: Tell) -> Found:
+    """What a march comes to, after a climb that did not get hold of the whole, if there was one."""
     problem, tol = march.problem, march.tol
     reason = march.run(tell)
-    rungs = [*climb.rungs, *march.rungs]
-    if march.edges[-1] < march.high:
+    rungs = [*(climb.rungs if climb is not None else ()), *march.rungs]
+    if climb is not None and not march.is_whole:
         # It did not come to the end: what one network found of the whole is all there is.
         return Found(climb.solutions[climb.best], climb.estimate(climb.best), rungs, reason, tol)
     model, theta = march.joined()
@@ -135,20 +151,26 @@ def _marched(march: March, climb: Climb, tell: Tell) -> Found:
         "loss": float(np.mean([s.loss for s in march.solutions])),
         "best": {"step": history.count, "validation_loss": last["validation_loss"]},
         "stretches": list(march.edges),
+        "stretch_errors": [_finite(error.value) for error in march.errors],
     }
     solution = Solution(problem, model, theta, history, summary)
-    _measure(solution, climb.scaled, march.seed)
-    worst = max(march.errors, key=lambda e: e.worst)
-    trusted = not too_far_to_linearise(march.worst, linear=problem.is_linear)
-    judgement = Judgement(march.worst, trusted, () if trusted else worst.reasons, worst)
-    return Found(solution, judgement, rungs, REACHED if march.worst <= tol else NO_LARGER, tol)
+    in_sizes = climb is None and march.given.method == "auto"
+    scaled = (
+        in_natural_sizes(problem, natural_sizes(problem)) if in_sizes else problem if climb is None else climb.scaled
+    )
+    _measure(solution, scaled, march.seed)
+    judgement = march.judgement
+    if march.is_whole:
+        enough, tiny = judgement.trusted and judgement.value <= tol, judgement.value <= TINY
+        reason = REACHED if enough else ROUNDED if tiny else NO_LARGER if reason == REACHED else reason
+    return Found(solution, judgement, rungs, reason, tol)
 
 
 def _measure(solution: Solution, scaled: Problem, seed: int) -> None:
     """Losses on fresh points, and errors where the solution is known, of stretches that were joined."""
     compound = Compound(scaled, solution.model)
     judge = Judge(compound, sample(scaled, None, seed), seed)
-    measured = judge.measure(compound.numbers, jnp.asarray(solution.theta), *judge.data)
+    measured = quick_jit(judge.measure)(compound.numbers, jnp.asarray(solution.theta), *judge.data)
     known = scaled.knows_solution
     solution.summary |= {
         "validation_loss": float(measured.validation_loss),

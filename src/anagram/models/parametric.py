@@ -19,6 +19,7 @@ from anagram.models.features import FeatureNetwork
 from anagram.models.inputs import Fixed
 from anagram.models.jets import HIGHEST_ORDER
 from anagram.models.mlp import Network
+from anagram.models.pieces import PieceByPiece
 from anagram.models.products import combined, lower
 from anagram.models.singular import EnrichedModule
 from anagram.models.spec import ModelSpec
@@ -109,7 +110,7 @@ def _derivatives(
 
 def _outputs(module: Any, x: Array, indices: Sequence[Index], sums: Sequence[Any]) -> tuple[dict[Index, Array], Any]:
     """Derivatives of all outputs of a module, and sums of them: as fast as the module allows."""
-    if isinstance(module, EnrichedModule):
+    if isinstance(module, EnrichedModule | PieceByPiece):
         return module.jets(x, indices, sums, _outputs)
     orders = [sum(index) for index in indices] + [sum(terms[0][0]) for terms in sums]
     if isinstance(module, Network | FeatureNetwork) and max(orders) <= HIGHEST_ORDER:

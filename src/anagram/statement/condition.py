@@ -134,7 +134,8 @@ def _source_text(equals: Any, axes: Sequence[str], write: Callable[..., str]) ->
     if isinstance(equals, Field):
         return write(equals.node, axes)
     if callable(equals):
-        names = [name for name in parameter_names(equals) or () if name in axes] or list(axes)
+        function = equals.function if isinstance(equals, Mapped) else equals
+        names = [name for name in parameter_names(function) or () if name in axes] or list(axes)
         return f"f({', '.join(names)})"
     array = np.asarray(equals)
     return write(Number(array.item()), axes) if array.ndim == 0 and array.dtype != object else "data"
@@ -190,6 +191,7 @@ class Mapped:
     """A user's function of one point, made a function of many; compiled once, whatever their number."""
 
     def __init__(self, function: Callable[..., Any], axes: Sequence[str], what: str) -> None:
+        self.function = function
         self._bound = bind_axes(function, axes, what)
         self._chunk = jax.jit(
             jax.vmap(lambda p: tuple(jnp.asarray(v) for v in self.components(p))), compiler_options=quick_compilation()
@@ -212,8 +214,26 @@ class Mapped:
         return self._bound(point)
 
 
+class OnPoints(Mapped):
+    """A function that is known at many points at once, (n, d) ↦ (n,): nothing of it is traced or compiled here."""
+
+    def __init__(self, function: Callable[[np.ndarray], np.ndarray]) -> None:
+        self.function = function
+
+    def together(self, x: np.ndarray) -> list[np.ndarray]:
+        return [self.function(x)]
+
+    def components(self, point: Any) -> tuple[Any, ...]:
+        return (self(point),)
+
+    def __call__(self, point: Any) -> Any:
+        return self.function(np.asarray(point, dtype=float)[None])[0]
+
+
 def mapped_source(equals: Any, axes: Sequence[str], what: str) -> Any:
     """A source that will be evaluated again and again: its functions are compiled once."""
+    if isinstance(equals, Mapped):
+        return equals
     if isinstance(equals, tuple | list):
         return tuple(mapped_source(e, axes, what) for e in equals)
     if callable(equals) and not isinstance(equals, Field):

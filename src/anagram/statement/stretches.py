@@ -2,71 +2,239 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from anagram.statement.beyond import looks_beyond
+import numpy as np
+
+from anagram.errors import SettingError
+from anagram.statement.beyond import Elsewhere
 from anagram.statement.condition import Condition
-from anagram.statement.domains import Box, Face
+from anagram.statement.domains import Along, Box, Domain, PointSet, Region, Union
+from anagram.statement.domains.cutting import begins, can_be_cut, cut_domain, cut_region
+from anagram.statement.domains.shape import Product
+from anagram.statement.expressions import Unknown as Read
+from anagram.statement.expressions import everything
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import unknowns_in
 
-# By unknown, its value and its derivatives along the axis where a stretch begins.
-State = Mapping[str, tuple[complex, ...]]
+# By unknown, its value and its derivatives along the axis where a stretch begins: numbers, or functions of the point.
+State = Mapping[str, Sequence[Any]]
+
+SHOWN = 3  # axes that a message speaks of
+MOST = 1000  # stretches that can be asked for
+EXACTLY = 1e-9  # relative: measures of parts of a face that add up to it
 
 
 def evolution_axis(problem: Problem) -> str | None:
-    """The axis along which an ordinary differential equation evolves from one end; None if it does not.
+    """The axis along which a problem evolves from its beginning; None if there is none.
 
-    All conditions besides the equation hold at one end, and there are as many as its order asks for.
+    Its conditions hold where the axis begins, as many as the derivatives along it ask for, or all along it. What
+    the axis is called does not matter; where there are several, as for waves that travel one way, it is the first.
     """
-    domain = problem.domain
-    if domain.dimension != 1 or domain.periodic_axes or problem.coefficients:
-        return None
-    if any(u.on is not None for u in problem.unknowns):
-        return None
-    # What looks beyond its point is not known before the whole solution is.
-    if any(looks_beyond(nodes) for nodes in problem.expressions.values()):
-        return None
-    begun = 0
-    for key in problem.conditions:
-        region = problem.region(key)
-        if region is domain:
-            continue
-        if not isinstance(region, Face) or region.upper:
-            return None
-        begun += len(problem.components[key])
-    return domain.axes[0] if begun == sum(orders(problem).values()) else None
+    return next((axis for axis in problem.domain.axes if _obstacle(problem, axis) is None), None)
 
 
-def orders(problem: Problem) -> dict[str, int]:
-    """The highest derivative of each unknown."""
-    found = {u.name: 0 for u in problem.unknowns}
+def why_no_evolution(problem: Problem) -> str:
+    """Why a problem does not evolve along any axis, in words."""
+    found = [f"along {axis}, {_obstacle(problem, axis)}" for axis in problem.domain.axes[:SHOWN]]
+    return _in_general(problem) or "; ".join(found)
+
+
+def stretch_edges(problem: Problem, stretches: Any) -> list[float]:
+    """Where the stretches begin and end that were asked for, by their number or by the edges between them."""
+    stretches = checked_stretches(stretches)
+    axis = evolution_axis(problem)
+    if axis is None:
+        raise SettingError(
+            f"stretches= cuts an evolution along time, and '{problem.name}' is none: {why_no_evolution(problem)}"
+        )
+    low, high = problem.domain.intervals[axis]
+    if isinstance(stretches, int):
+        return np.linspace(low, high, stretches + 1).tolist()
+    if not low < stretches[0] <= stretches[-1] < high:
+        raise SettingError(
+            f"stretches={list(stretches)}: edges between stretches lie inside of {axis}, between {low:g} and {high:g}"
+        )
+    return [low, *stretches, high]
+
+
+def checked_stretches(stretches: Any) -> int | tuple[float, ...]:
+    """What was given as stretches; an error if it is neither their number nor the edges between them."""
+    if isinstance(stretches, int | np.integer) and not isinstance(stretches, bool) and 2 <= stretches <= MOST:
+        return int(stretches)
+    if isinstance(stretches, list | tuple | np.ndarray) and 0 < len(stretches) < MOST:
+        numbers = all(isinstance(e, int | float | np.number) and not isinstance(e, bool) for e in stretches)
+        if numbers and np.all(np.isfinite(stretches)) and np.all(np.diff(stretches) > 0):
+            return tuple(float(e) for e in stretches)
+    raise SettingError(
+        f"stretches= is a number of equal stretches, 2 to {MOST}, or the edges between them, as in [0.25, 0.5], "
+        f"not {stretches!r}"
+    )
+
+
+def orders(problem: Problem, axis: str) -> dict[str, int]:
+    """The highest derivative of each unknown along an axis."""
+    k, found = problem.domain.axes.index(axis), {u.name: 0 for u in problem.unknowns}
     for key in problem.conditions:
         for node in problem.expressions[key]:
             for read in unknowns_in(node):
-                found[read.name] = max(found[read.name], sum(read.index))
+                found[read.name] = max(found[read.name], read.index[k])
     return found
 
 
 def stretch(problem: Problem, axis: str, low: float, high: float, state: State | None) -> Problem:
     """The problem between two ends of an axis, from a state at the lower one; without a state, from its own."""
-    domain = Box(**{**problem.domain.intervals, axis: (low, high)})
+    domain = cut_domain(problem.domain, axis, low, high)
+    assert isinstance(domain, Box | Product)
     conditions: dict[str, Condition] = {}
+    beginning, face = _beginning(problem, axis), domain.face(**{axis: low})
     for key, condition in problem.conditions.items():
         region = problem.region(key)
-        if region is problem.domain:
-            conditions[key] = Condition(condition.operator, None, condition.equals, condition.weight)
-        elif state is None:
-            face = domain.face(**{axis: low})
-            conditions[key] = Condition(condition.operator, face, condition.equals, condition.weight)
-    face = domain.face(**{axis: low})
-    for name, values in (state or {}).items():
-        for order, value in enumerate(values):
-            conditions[f"{name} begins, {order}"] = Condition(_begins(name, axis, order), face, value)
+        # Sources are functions that may have been compiled already.
+        equals, weight, on = problem.sources[key], condition.weight, None
+        if state is not None and key in (beginning or {}):
+            # The same condition with other values: its equation, and so its program, is that of the first stretch.
+            values = [state[name][order] for name, order in (beginning or {})[key]]
+            equals, on = values[0] if len(values) == 1 else tuple(values), face
+        elif condition.on is not None:
+            on = _placed(problem, region, domain, axis, begun=state is not None)
+            if on is None:
+                continue
+        conditions[key] = Condition(condition.operator, on, equals, weight, condition.exact)
+    if state is not None and beginning is None:
+        for name, values in state.items():
+            for order, value in enumerate(values):
+                weight = _weight_at_beginning(problem, axis, name, order)
+                conditions[f"{name} begins, {order}"] = Condition(_begins(name, axis, order), face, value, weight)
     kinds = {u.name: complex if u.is_complex else float for u in problem.unknowns}
-    return Problem(domain, conditions, unknowns=kinds, name=problem.name)
+    part = Problem(domain, conditions, unknowns=kinds, name=problem.name)
+    return part.restated(weights={key: problem.weight(key) for key in conditions if _is_multiplied(problem, key)})
 
 
-def _begins(name: str, axis: str, order: int) -> Any:
+def _is_multiplied(problem: Problem, key: str) -> bool:
+    """Whether there is a number in front of a weight that is a function of the point."""
+    known = problem.conditions.get(key)
+    return known is not None and known.is_weighted_by_position and problem.weight(key) != 1
+
+
+def _begins(name: str, axis: str, order: int) -> Callable[..., Any]:
     return lambda **fields: fields[name].d(*[axis] * order) if order else fields[name]
+
+
+def _placed(problem: Problem, region: Region, domain: Domain, axis: str, *, begun: bool) -> Region | None:
+    """Where a condition holds on a stretch; None if that is where the first one began, and this one is another."""
+    whole = problem.domain.intervals[axis]
+    if isinstance(region, PointSet):
+        return _moved(region, domain, axis, whole)
+    kept = [part for part in region.parts if not (begun and begins(part, axis, whole[0]))]
+    if not kept:
+        return None
+    return cut_region(region if len(kept) == len(region.parts) else Union(tuple(kept)), domain, axis, whole)
+
+
+def _moved(points: PointSet, domain: Domain, axis: str, whole: tuple[float, float]) -> PointSet:
+    """As many points in a stretch as there are all along the axis, in the same order."""
+    k, (low, high) = domain.axes.index(axis), domain.intervals[axis]
+    x = points.x.copy()
+    x[:, k] = np.clip(low + (high - low) * (x[:, k] - whole[0]) / (whole[1] - whole[0]), low, high)
+    return PointSet(points.axes, x)
+
+
+def _beginning(problem: Problem, axis: str) -> dict[str, list[tuple[str, int]]] | None:
+    """By condition, which value or derivative of which unknown its components give where the axis begins.
+
+    None if they give something else there, such as sums of unknowns.
+    """
+    k, found = problem.domain.axes.index(axis), {}
+    low = problem.domain.intervals[axis][0]
+    for key in problem.conditions:
+        if not any(begins(part, axis, low) for part in problem.region(key).parts):
+            continue
+        if abs(_share(problem, key, axis) - 1) > EXACTLY or not all(
+            begins(part, axis, low) for part in problem.region(key).parts
+        ):
+            return None
+        nodes = problem.expressions[key]
+        if not all(isinstance(node, Read) and sum(node.index) == node.index[k] for node in nodes):
+            return None
+        found[key] = [(node.name, node.index[k]) for node in nodes if isinstance(node, Read)]
+    given = [one for several in found.values() for one in several]
+    needed = [(name, order) for name, count in orders(problem, axis).items() for order in range(count)]
+    return found if sorted(given) == sorted(needed) else None
+
+
+def _weight_at_beginning(problem: Problem, axis: str, name: str, order: int) -> Any:
+    """The weight of the condition that gives an unknown, or its derivative, its values where the axis begins."""
+    k, low = problem.domain.axes.index(axis), problem.domain.intervals[axis][0]
+    for key, condition in problem.conditions.items():
+        if any(begins(part, axis, low) for part in problem.region(key).parts):
+            read = [u for node in problem.expressions[key] for u in unknowns_in(node)]
+            if any(u.name == name and u.index[k] == order for u in read):
+                return condition.weight
+    return None
+
+
+# -- what can be cut --------------------------------------------------------------------------------------
+def _in_general(problem: Problem) -> str | None:
+    """What keeps a problem from being cut along any axis."""
+    if problem.coefficients:
+        return "it has unknown coefficients, which depend on all of the solution"
+    parts = [u.name for u in problem.unknowns if u.on is not None]
+    return f"'{parts[0]}' lives on a part of the domain" if parts else None
+
+
+def _obstacle(problem: Problem, axis: str) -> str | None:
+    """What keeps a problem from being cut along an axis; None if nothing does."""
+    domain = problem.domain
+    if not can_be_cut(domain, axis):
+        return "the domain has no beginning"
+    in_time = orders(problem, axis)
+    found = [_in_general(problem), *(_condition_obstacle(problem, key, axis, in_time) for key in problem.conditions)]
+    if any(found):
+        return next(o for o in found if o)
+    needed, begun = sum(in_time.values()), sum(_begun(problem, key, axis, in_time) for key in problem.conditions)
+    if needed == 0:
+        return "no equation has a derivative"
+    return None if abs(begun - needed) < EXACTLY * needed else f"{begun:g} of {needed} beginning values are given"
+
+
+def _condition_obstacle(problem: Problem, key: str, axis: str, in_time: Mapping[str, int]) -> str | None:
+    domain, region, nodes = problem.domain, problem.region(key), problem.expressions[key]
+    k, whole = domain.axes.index(axis), domain.intervals[axis]
+    # What looks elsewhere in time is not known before the whole solution is.
+    if any(isinstance(node, Elsewhere) and k in dict(node.places) for node in everything(nodes)):
+        return f"'{key}' looks at other moments"
+    if region is domain or (isinstance(region, Along) and axis not in region.held):
+        return None
+    if isinstance(region, PointSet):
+        timeless = not any(in_time[u.name] for node in nodes for u in unknowns_in(node))
+        free = timeless and not _has_arrays(problem.sources[key]) and np.ndim(problem.conditions[key].weight) == 0
+        return None if free else f"'{key}' gives values at points"
+    if problem.conditions[key].exact and any(begins(part, axis, whole[0]) for part in region.parts):
+        return f"'{key}' holds exactly at the beginning, where other stretches could not: leave exact= out"
+    rest = [part for part in region.parts if cut_region(part, domain, axis, whole) is None]
+    if not rest:
+        return None
+    return f"'{key}' holds at its end" if rest[0].end == (axis, True) else f"'{key}' holds on {rest[0]!r}, a part of it"
+
+
+def _has_arrays(source: Any) -> bool:
+    parts = source if isinstance(source, tuple | list) else [source]
+    return any(not callable(part) and np.ndim(part) > 0 for part in parts)
+
+
+def _begun(problem: Problem, key: str, axis: str, in_time: Mapping[str, int]) -> float:
+    """How many values a condition gives where the axis begins; those of unknowns that do not evolve do not count."""
+    rows = sum(any(in_time[u.name] for u in unknowns_in(node)) for node in problem.expressions[key])
+    return rows * _share(problem, key, axis)
+
+
+def _share(problem: Problem, key: str, axis: str) -> float:
+    """How much of the face where an axis begins a condition holds on."""
+    low, high = problem.domain.intervals[axis]
+    return sum(_measures(problem.region(key), axis, low)) * (high - low) / problem.domain.measure
+
+
+def _measures(region: Region, axis: str, low: float) -> Iterator[float]:
+    return (part.measure for part in region.parts if begins(part, axis, low))

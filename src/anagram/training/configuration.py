@@ -14,6 +14,7 @@ from anagram.errors import SettingError
 from anagram.methods import METHODS, Method
 from anagram.models import ModelSpec, spec_from_json, spec_to_json
 from anagram.statement.domains.codec import points_from_json, points_to_json
+from anagram.statement.stretches import checked_stretches
 from anagram.training.budget import Budget
 from anagram.training.setting import Setting
 
@@ -26,6 +27,7 @@ class Configuration:
     """Setting, budget, seed, and which parameters are kept.
 
     `climbs` says whether the run is a climb to a tolerance; what its setting leaves open is then chosen on the way.
+    `stretches` has the number of stretches of time that it is solved in, or the edges between them, if they are given.
     """
 
     setting: Setting
@@ -33,6 +35,7 @@ class Configuration:
     seed: int = 0
     keep: str = "best"
     climbs: bool = False
+    stretches: int | tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.keep not in KEEP:
@@ -49,6 +52,7 @@ class Configuration:
             "keep": self.keep,
             "climbs": self.climbs,
             **({"steps": self.setting.steps} if self.climbs else {}),
+            **({"stretches": self.stretches} if self.stretches is not None else {}),
         }
 
 
@@ -70,7 +74,8 @@ def configuration_from_json(data: dict[str, Any], model: Any = None, method: Any
         setting = replace(
             setting, steps=None if data.get("steps") is None else replace(budget, steps=data["steps"]).steps
         )
-    return Configuration(setting, budget, checked_seed(data["seed"]), str(data["keep"]), climbs)
+    stretches = None if data.get("stretches") is None else checked_stretches(data["stretches"])
+    return Configuration(setting, budget, checked_seed(data["seed"]), str(data["keep"]), climbs, stretches)
 
 
 def model_to_json(spec: Any) -> dict[str, Any]:

@@ -83,6 +83,36 @@ def test_a_climb_without_time_says_so_and_is_repeated_as_far_as_it_came(tmp_path
     assert (tmp_path / "again" / "solution.safetensors").exists()
 
 
+def test_stretches_are_read_kept_and_repeated(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "grow.py").write_text(FILE)
+    result = anagram("solve", "grow.py", "--tol", "1e-3", "--stretches", "0.25", "--out", "run", "--json", "said.json")
+    assert result.exit_code == 0, result.output
+    assert ", in 2 stretches of time" in result.stdout
+    summary = json.loads((tmp_path / "said.json").read_text())
+    assert (summary["reached"], summary["stretches"]) == (True, [0.0, 0.25, 1.0])
+    assert len(summary["stretch_errors"]) == 2
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["configuration"]["stretches"] == [0.25]
+    again = anagram("repeat", "run", "--trust")
+    assert "the same numbers, bit for bit" in again.stdout
+    refused = anagram("solve", "grow.py", "--resume", "run", "--stretches", "3")
+    assert refused.exit_code == 2
+    assert "--stretches cannot be changed" in " ".join(refused.output.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("many", "--stretches takes a number"), ("1", "a number of equal stretches"), ("0.5,0.2", "edges between them")],
+)
+def test_bad_stretches_leave_no_folder(text, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "grow.py").write_text(FILE)
+    result = anagram("solve", "grow.py", "--stretches", text)
+    assert result.exit_code == 2
+    assert message in " ".join(result.output.split())
+    assert not (tmp_path / "runs").exists() or not any((tmp_path / "runs").iterdir())
+
+
 @pytest.mark.parametrize(
     ("said", "climbs"),
     [

@@ -36,6 +36,8 @@ TOL_HELP = (
     "goes on to rounding. 1e-6 if nothing is said of model, points, method and steps."
 )
 
+STRETCHES_HELP = "Solve an evolution in so many stretches of time, or in those between these moments."
+
 
 def solve(
     target: Annotated[
@@ -58,6 +60,7 @@ def solve(
         float | None, typer.Option(help="At most so much training time, compilation not counted.")
     ] = None,
     tol: Annotated[float | None, typer.Option(help=TOL_HELP)] = None,
+    stretches: Annotated[str | None, typer.Option(metavar="N|T1,T2,...", help=STRETCHES_HELP)] = None,
     early_stopping: Annotated[
         int | None, typer.Option(help="Stop when the loss on fresh points has had no new minimum for so many steps.")
     ] = None,
@@ -90,6 +93,7 @@ def solve(
             "--out": folder,
             "--keep": keep,
             "--early-stopping": early_stopping,
+            "--stretches": stretches,
         }
         if resume is not None:
             planned = plan_resume(target, resume, [name for name, value in fixed.items() if value is not None], limits)
@@ -99,6 +103,7 @@ def solve(
                 "seed": seed or 0,
                 "keep": keep or ("last" if paper else "best"),
                 "early_stopping": early_stopping,
+                "stretches": None if stretches is None else _read_stretches(stretches),
                 **limits,
             }
             planned = plan_run(target, method, paper, set_ or [], folder, more)
@@ -285,6 +290,16 @@ def _loggers(names: list[str], planned: Planned) -> tuple[list[Any], Callable[[]
         writer.picture = lambda: solution_figure(run.solution())
 
     return [remember, writer], writer.close
+
+
+def _read_stretches(text: str) -> int | list[float]:
+    """A number of stretches, or the moments between them."""
+    from anagram.errors import SettingError
+
+    try:
+        return int(text) if text.strip().isdecimal() else [float(part) for part in text.split(",")]
+    except ValueError:
+        raise SettingError(f"--stretches takes a number, or moments as in 0.25,0.5, not '{text}'") from None
 
 
 def _check_logs(names: list[str]) -> None:

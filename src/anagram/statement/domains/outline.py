@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -130,6 +131,12 @@ class Outlined(Domain):
 
     def outline(self, points: int = 0) -> Outline:
         return self._outline
+
+    def between(self, axis: str, low: float, high: float) -> Outlined:
+        """The part between two values of an axis that is none of the outline."""
+        other = copy.copy(self)
+        other.intervals = {**self.intervals, axis: checked(axis, (low, high))}
+        return other
 
     def contains(self, x: np.ndarray) -> np.ndarray:
         slack = WITHIN * self.lengths
