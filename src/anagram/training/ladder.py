@@ -48,6 +48,7 @@ class Facts:
     points_given: bool = False
     detail: Detail = field(default_factory=Detail)
     fields: int = 1
+    wide: bool = True  # whether networks of which only the last layer is learned are tried
 
     @property
     def fineness(self) -> float:
@@ -93,7 +94,7 @@ def next_plan(facts: Facts, rungs: Sequence[Rung]) -> Plan | None:
 
 def _next_wide(facts: Facts, rungs: Sequence[Rung], networks: Sequence[Rung]) -> Plan | None:
     """A wide network of which only the last layer is learned: first of all, and on top of every network that holds."""
-    if facts.points_given:
+    if facts.points_given or not facts.wide:
         return None
     spread = None
     if facts.fineness < 1:  # narrow bumps and thin fronts need features where they are
