@@ -21,7 +21,7 @@ from anagram.errors import (  # noqa: E402
     SettingError,
 )
 from anagram.methods import Amstramgram, Anagram, Auto, Spring  # noqa: E402
-from anagram.models import MLP, Fourier, ParametricModel, Polynomial, Singular  # noqa: E402
+from anagram.models import MLP, Features, Fourier, ParametricModel, Polynomial, Singular  # noqa: E402
 from anagram.repeat import repeat  # noqa: E402
 from anagram.solution import Solution, load  # noqa: E402
 from anagram.solving import resume, solve  # noqa: E402
@@ -73,6 +73,7 @@ __all__ = [
     "Ellipse",
     "Ellipsoid",
     "EstimateWarning",
+    "Features",
     "Field",
     "FileError",
     "Fourier",
