@@ -3,7 +3,6 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tolerances import assert_close
 
 import anagram as ag
 from anagram.compound import Compound
@@ -11,6 +10,7 @@ from anagram.compound.batch import sample
 from anagram.errors import SettingError
 from anagram.methods import Newton
 from anagram.models import Features, ParametricModel
+from tolerances import assert_close
 
 LINE = ag.Box(x=(0, 1))
 

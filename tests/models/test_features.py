@@ -4,13 +4,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tolerances import assert_close
 
 import anagram as ag
 from anagram.errors import SettingError
 from anagram.models import MLP, Features, ParametricModel, spec_from_json, spec_to_json, trained_layers
 from anagram.statement.expressions import Wanted
 from anagram.statement.unknowns import Unknown, Unknowns
+from tolerances import assert_close
 
 BOX = ag.Box(t=(0, 2), x=(-1, 1))
 RING = ag.Box(t=(0, 2), x=ag.periodic(-1, 1))
@@ -90,7 +90,7 @@ def test_recipes_come_back_from_json(domain, spec):
 def test_features_bend_inside_the_domain():
     module = Features(400, steepness=30.0).build(BOX, 1, jax.random.key(0))
     (weight,), (bias,) = module.hidden.weights, module.hidden.biases
-    # The line where a unit has its maximum passes the middle of the unit square at a distance below that of its corners.
+    # The line where a unit has its maximum passes the middle of the unit square no farther away than its corners.
     distance = np.abs(weight @ np.array([0.5, 0.5]) + bias) / np.linalg.norm(weight, axis=1)
     assert np.max(distance) < 0.6 * np.sqrt(2) + 1e-3
     assert np.mean(distance < 0.5) > 0.6

@@ -183,11 +183,13 @@ class Climb:
         if given is None and self.given.method == "auto":
             trained = layers_of(self.solutions[plan.below]) if plan.below >= 0 else None
             return plan.model(self.problem, self.sizes, self.seed, trained)
-        options = given.options() if self.given.method in IN_UNITS and isinstance(given, MLP | Features) else {}
-        if options and options["offset"] == [0.0] and options["size"] == [1.0]:
-            # A network that was given is used between the units of the problem.
-            return type(given).from_options({**options, "offset": self.sizes.offset, "size": self.sizes.size})
-        return given
+        if self.given.method not in IN_UNITS or not isinstance(given, MLP | Features):
+            return given
+        options = given.options()
+        if options["offset"] != [0.0] or options["size"] != [1.0]:
+            return given
+        # A network that was given is used between the units of the problem.
+        return type(given).from_options({**options, "offset": self.sizes.offset, "size": self.sizes.size})
 
     def setting(self, plan: Plan) -> Setting:
         """The setting of a rung."""
@@ -236,8 +238,9 @@ class Climb:
 
     def _determined(self, judge: RungJudge, solution: Solution, judgement: Judgement | None) -> Judgement | None:
         """Rungs of features agree with each other also where the conditions leave something open: it is looked for."""
-        fine = judgement is not None and judgement.trusted and judgement.value <= self.facts.goal
-        if not fine or not judge.plan.features or self._is_determined:
+        if judgement is None or not judge.plan.features or self._is_determined:
+            return judgement
+        if not judgement.trusted or judgement.value > self.facts.goal:
             return judgement
         # The smallest network that there is says it as well as a large one.
         small = min(self.solutions, key=lambda s: s.model.parameters, default=solution)

@@ -37,10 +37,10 @@ def fitted(model: ParametricModel, like: Solution) -> np.ndarray | None:
     x = sought.domain.draw(Kronecker(ROWS * module.weight.shape[1]), np.random.default_rng(0)).x
     values = like(x)
     by_name = values if isinstance(values, dict) else {sought.unknowns[0].name: values}
-    columns = []
+    columns: list[np.ndarray] = []
     for unknown in sought.unknowns:
         value = np.asarray(by_name[unknown.name])
-        columns += [value.real, value.imag] if unknown.is_complex else [value]
+        columns += [np.real(value), np.imag(value)] if unknown.is_complex else [value]
     place = module.placement
     wanted = (np.stack(columns, axis=1) - np.asarray(place.offset)) / np.asarray(place.size)
     features = module.features(x)
@@ -48,7 +48,7 @@ def fitted(model: ParametricModel, like: Solution) -> np.ndarray | None:
     count = features.shape[1]
     guarded = np.concatenate([features, GUARD * np.linalg.norm(features) * np.eye(count)])
     sides = np.concatenate([wanted, np.zeros((count, wanted.shape[1]))])
-    factor = linalg.qr(np.concatenate([guarded, sides], axis=1), mode="r")[0][:count]
+    factor = np.asarray(linalg.qr(np.concatenate([guarded, sides], axis=1), mode="r")[0])[:count]
     found = linalg.solve_triangular(factor[:, :count], factor[:, count:]).T
     fit = eqx.tree_at(lambda m: (m.weight, m.bias), module, (jnp.asarray(found[:, :-1]), jnp.asarray(found[:, -1])))
     theta = np.array(model.parameters_of(fit))

@@ -37,7 +37,7 @@ class _Trial(NamedTuple):
     loss: Float[Array, ""]
     promised: Float[Array, ""]  # the loss, were the equation linear; what damping costs is counted in
     damping: Float[Array, ""]
-    count: Array
+    tried: Array
 
 
 class Newton(Method):
@@ -74,16 +74,16 @@ class Newton(Method):
         scaled = jnp.concatenate([triangle[:, :size] / lengths, triangle[:, size:]], axis=1)
         least = self.guard * jnp.sqrt(size)
 
-        def at(damping: Float[Array, ""], count: Array) -> _Trial:
+        def at(damping: Float[Array, ""], tried: Array) -> _Trial:
             below = jnp.concatenate([damping * jnp.eye(size), jnp.zeros((size, 1))], axis=1)
             factor = jnp.linalg.qr(jnp.concatenate([scaled, below]), mode="r")
             solved = jax.scipy.linalg.solve_triangular(factor[:size, :size], factor[:size, size])
             direction = -solved / lengths
             promised = 0.5 * (unexplained + factor[size, size] ** 2)
-            return _Trial(direction, compound.loss(theta + direction, batch), promised, damping, count + 1)
+            return _Trial(direction, compound.loss(theta + direction, batch), promised, damping, tried + 1)
 
         def again(trial: _Trial) -> Array:
-            return ~(trial.loss < loss) & (trial.count < TRIALS)
+            return ~(trial.loss < loss) & (trial.tried < TRIALS)
 
         # The first trial is one of the loop, so that it is compiled once.
         nothing = _Trial(jnp.zeros_like(theta), jnp.asarray(jnp.inf), loss, state.damping, jnp.asarray(0))
@@ -91,9 +91,9 @@ class Newton(Method):
             again,
             lambda last: at(
                 jnp.where(
-                    last.count == 0, jnp.maximum(last.damping, least), jnp.maximum(STRONGER * last.damping, DAMPED)
+                    last.tried == 0, jnp.maximum(last.damping, least), jnp.maximum(STRONGER * last.damping, DAMPED)
                 ),
-                last.count,
+                last.tried,
             ),
             nothing,
         )
@@ -111,7 +111,7 @@ class Newton(Method):
         return after, {
             "loss": after.loss,
             "damping": trial.damping,
-            "trials": trial.count,
+            "trials": trial.tried,
             "step_norm": jnp.where(lower, jnp.linalg.norm(trial.direction), 0.0),
             "failed": ~finite,
             "stuck": finite & stuck,

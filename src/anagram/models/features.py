@@ -113,9 +113,9 @@ class Features(ModelSpec):
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
             raise SettingError(f"the seed of features is a whole number that is not negative, not {seed!r}")
         # The recipe of a network says what else is wrong.
-        units = {"offset": offset, "size": size, "drift": drift}
         layers = [] if trained is None else _checked(trained)
-        self.like = MLP(*[len(b) for _, b in layers], int(width), activation=activation, **units)
+        widths = [*(len(b) for _, b in layers), int(width)]
+        self.like = MLP(*widths, activation=activation, offset=offset, size=size, drift=drift)
         self.width, self.steepness, self.seed, self.trained = int(width), float(steepness), int(seed), trained
         self.activation, self.layers = activation, layers
         self.scale = 1.0 if trained is None else float(trained["scale"])
@@ -126,13 +126,25 @@ class Features(ModelSpec):
         like, closed = self.like, closed_axes(domain)
         offset, size = checked_units(like, outputs)
         placement = placed(domain, self.scale, offset, size)
+        self._check(closed)
         rng = np.random.default_rng([self.seed, 0])
-        if self.layers:
-            hidden = self._above(domain, placement, rng)
-        else:
-            hidden = self._spread(domain, placement, rng)
+        hidden = self._above(domain, placement, rng) if self.layers else self._spread(domain, placement, rng)
         weight = jnp.zeros((outputs, self.width))
         return FeatureNetwork(hidden, weight, jnp.zeros(outputs), self.activation, placement, closed)
+
+    def _check(self, closed: Closed) -> None:
+        """Whether the recipe is one for a domain with such axes."""
+        shape = velocities_shape(closed, len(self.layers[0][1]) if self.layers else self.width)
+        if self.trained is None:
+            if all(shape) and len(self.like.drift) not in (1, shape[2]):
+                raise SettingError(
+                    f"drift has {len(self.like.drift)} numbers, the domain has {shape[2]} axes with ends"
+                )
+            return
+        velocities = self.trained["velocities"]
+        fit = np.shape(velocities) == shape if all(shape) else velocities is None
+        if self.layers[0][0].shape[1] != count_inputs(closed) or not fit:
+            raise SettingError("the trained layers are those of a network on a domain with other axes")
 
     def _spread(self, domain: Domain, placement: Placement, rng: np.random.Generator) -> Hidden:
         """One layer of units that bend at places all over the domain, in all directions."""
@@ -217,7 +229,11 @@ def _checked(trained: dict[str, Any]) -> list[tuple[np.ndarray, np.ndarray]]:
         finite = all(np.all(np.isfinite(a)) for a in (*weights, *biases))
         if not (weights and fit and chained and finite and trained["activation"] in ACTIVATIONS):
             raise ValueError("their shapes do not fit")
-        float(trained["scale"]), trained["velocities"]
+        velocities = trained["velocities"]
+        if velocities is not None and np.shape(np.array(velocities, dtype=float))[:1] != biases[0].shape:
+            raise ValueError("their velocities do not fit")
+        if not 0 <= float(trained["scale"]) < np.inf:
+            raise ValueError("their scale makes no sense")
     except (KeyError, TypeError, ValueError) as error:
         raise SettingError(f"these are no trained layers ({error}): see trained_layers") from error
     return list(zip(weights, biases, strict=True))

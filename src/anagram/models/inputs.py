@@ -23,7 +23,7 @@ Closed = tuple[bool, ...]
 
 
 class Fixed(eqx.Module):
-    """Arrays of a module that are not learned. Compiled programs take them as arguments: others are the same program."""
+    """Arrays of a module that are not learned. Compiled programs take them as arguments: others are one program."""
 
 
 class Placement(Fixed):
