@@ -20,6 +20,7 @@ from anagram.training.rungs import Plan, inside_points
 from anagram.training.trainer import Trainer
 
 SAFETY = 2.0  # times what the comparison of two rungs says
+NEAREST = 2  # rungs that a rung is compared with: the largest error counts
 FELL = 4.0  # times as large as the loss here must be that of a rung that is compared with
 NOTHING = 0.1  # residuals, in natural sizes, with which nothing is solved and nothing can be estimated
 
@@ -184,18 +185,14 @@ def compared(asked: Asked, here: Seen, others: Sequence[Seen]) -> dict[str, floa
     as residuals do. The distance to a rung with a smaller loss, or with the same, is the own error.
     """
     loss = here.validation_loss
-    worse = [o for o in others if np.isfinite(o.validation_loss) and o.validation_loss >= FELL * loss]
-    if worse:
-        near = min(worse, key=lambda o: o.validation_loss)
-        fell = float(np.sqrt(loss / near.validation_loss))
-        factor = SAFETY * fell / (1 - fell)
-    else:
-        better = [o for o in others if np.isfinite(o.validation_loss)]
-        if not better:
-            return None
-        near, factor = max(better, key=lambda o: o.validation_loss), SAFETY
+    known = sorted((o for o in others if np.isfinite(o.validation_loss)), key=lambda o: o.validation_loss)
+    worse = [o for o in known if o.validation_loss >= FELL * loss][:NEAREST]
+    if not known:
+        return None
+    factors = [SAFETY * fell / (1 - fell) for fell in (np.sqrt(loss / o.validation_loss) for o in worse)]
+    pairs = list(zip(worse, factors, strict=True)) or [(known[-1], SAFETY)]
     return {
-        k: factor * rms(v - near.values[k]) / max(rms(v), asked.least.get(k, 0.0), 1e-300)
+        k: max(factor * rms(v - o.values[k]) for o, factor in pairs) / max(rms(v), asked.least.get(k, 0.0), 1e-300)
         for k, v in here.values.items()
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
@@ -63,7 +64,8 @@ class Plan:
             if self.features:
                 kind = {} if trained is None else {"trained": trained, "activation": trained["activation"]}
                 # Other features on every rung: they are compared with each other.
-                drawn = seed + 1_000_003 * self.features
+                numbers = f"{seed} {self.features} {self.steepness} {self.density} {self.below}"
+                drawn = zlib.crc32(numbers.encode())
                 plain = Features(width, steepness=self.steepness, seed=drawn, **kind, **units)
             return Enriched(plain, *corners) if corners else plain
 
