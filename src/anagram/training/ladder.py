@@ -97,7 +97,7 @@ def _next_wide(facts: Facts, rungs: Sequence[Rung], networks: Sequence[Rung]) ->
     if facts.points_given or not facts.wide:
         return None
     spread = None
-    if facts.fineness < 1:  # narrow bumps and thin fronts need features where they are
+    if facts.detail.data < FINE:  # narrow bumps are seen by few points, and need features where they are
         # A nonlinear equation is solved several times: small networks are cheaper than very many features.
         dear = not facts.linear and all(r.plan.level < RACE for r in networks)
         spread = next_spread(facts.width(DEAR if dear else SIZES[-1]), rungs)
