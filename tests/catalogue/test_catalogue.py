@@ -17,7 +17,7 @@ PAPER = {  # parameters, points inside, rows, steps
 }
 
 
-@pytest.mark.parametrize("name", ag.catalogue.names())
+@pytest.mark.parametrize("name", ag.catalogue.names(paper=True))
 def test_the_papers_settings(name):
     problem = ag.catalogue.problem(name, paper=True)
     model = ag.ParametricModel(problem.sought, problem.setting.model, 0)
