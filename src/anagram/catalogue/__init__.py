@@ -16,6 +16,10 @@ _NAMES = dict.fromkeys(
         *("laplace-2d", "heat", "laplace-5d", "allen-cahn", "burgers"),
         *("lotka-volterra", "lorenz", "robertson", "three-body"),
         *("wave", "klein-gordon", "helmholtz", "maxwell-2d", "schrodinger", "nls"),
+        *("kdv", "burgers-2d", "sine-gordon", "porous-medium", "bratu"),
+        *("kirsch", "beam", "plate", "stokes", "kovasznay", "taylor-green", "boussinesq"),
+        *("poisson-10d", "heat-10d", "black-scholes", "hjb-20d"),
+        *("drum", "hydrogen"),
     )
 )
 
