@@ -4,7 +4,6 @@
 solutions as the drum has modes that do not vanish in the middle; the first guess of λ is near the lowest.
 """
 
-
 from anagram.catalogue.entry import Entry
 from anagram.statement.condition import Condition
 from anagram.statement.domains import Disk

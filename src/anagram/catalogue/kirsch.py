@@ -5,7 +5,6 @@ the radius of the hole are one. On the two lines of symmetry nothing moves acros
 and on the other two sides the stresses of the infinite plate are given.
 """
 
-
 from anagram.catalogue.entry import Entry, number
 from anagram.statement.condition import Condition
 from anagram.statement.domains import Box, Disk

@@ -1,8 +1,8 @@
 """The porous medium equation u_t = (u²)_xx with the solution of Barenblatt: gas that spreads into empty ground.
 
-u = t^{-1/3} max(0, 1 − x²/(12 t^{2/3})). Inside of |x| < √12 t^{1/3} it is smooth. At this front u_x jumps, though u and
-the slope of u² do not; outside of it u = 0. A domain with a `reach` above √12 has the front in it, and networks come near
-the solution slowly; with a `reach` of 3 it is left out, and the solution is analytic.
+u = t^{-1/3} max(0, 1 − x²/(12 t^{2/3})). Inside of |x| < √12 t^{1/3} it is smooth. At this front u_x jumps, though u
+and the slope of u² do not; outside of it u = 0. A domain with a `reach` above √12 has the front in it, and networks
+come near the solution slowly; with a `reach` of 3 it is left out, and the solution is analytic.
 """
 
 import jax.numpy as jnp

@@ -1,8 +1,8 @@
 """Three equal masses that chase each other along a figure of eight, for one period.
 
-Found by Moore in 1993, proved to exist by Chenciner and Montgomery in 2000. The first places and velocities are those of
-Simó, to eight digits, so that it closes to about as many. The centre of mass rests in the origin: the third body is minus
-the sum of the others, and is no unknown.
+Found by Moore in 1993, proved to exist by Chenciner and Montgomery in 2000. The first places and velocities are those
+of Simó, to eight digits, so that it closes to about as many. The centre of mass rests in the origin: the third body
+is minus the sum of the others, and is no unknown.
 """
 
 import numpy as np
