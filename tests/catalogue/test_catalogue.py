@@ -1,3 +1,8 @@
+import itertools
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -108,8 +113,40 @@ def test_mistakes_are_named():
         ag.catalogue.problem("poisson")
     with pytest.raises(ag.SettingError, match="no parameter 'mu'; its parameters: nu"):
         ag.catalogue.problem("burgers", mu=1)
-    with pytest.raises(ag.ProblemError, match="viscosity"):
+    with pytest.raises(ag.ProblemError, match="the viscosity nu must be a number from 1e-05 to 1e\\+06, not -1"):
         ag.catalogue.problem("burgers", nu=-1)
+    with pytest.raises(ag.ProblemError, match="the dimension must be a whole number from 3 to 100, not 2.5"):
+        ag.catalogue.problem("poisson-10d", dimension=2.5)
+    with pytest.raises(ag.ProblemError, match="low must be below the parameter tall; they are 2 and 1.6"):
+        ag.catalogue.problem("kdv", low=2.0)
+    with pytest.raises(ag.SettingError, match="'kdv' is not one of the paper: it has no setting of the paper"):
+        ag.catalogue.problem("kdv", paper=True)
+
+
+def test_every_file_is_an_entry_and_kinds_stay_together():
+    folder = Path(ag.catalogue.__file__).parent
+    files = {path.stem.replace("_", "-") for path in folder.glob("*.py")} - {"--init--", "entry"}
+    assert files == set(ag.catalogue.names())
+    for name, entry in ag.catalogue.ENTRIES.items():
+        assert entry.name == name
+        assert entry.title
+        assert entry.equation
+    kinds = [kind for kind, _ in itertools.groupby(ag.catalogue.ENTRIES.values(), lambda entry: entry.kind)]
+    assert len(kinds) == len(set(kinds))
+    assert kinds[0] == "the paper"
+    assert ag.catalogue.names(paper=True) == list(PAPER)
+
+
+def test_importing_the_package_reads_no_entry():
+    loaded = "[m for m in sys.modules if m.startswith('anagram.catalogue.')]"
+    command = [sys.executable, "-c", f"import sys, anagram; print({loaded})"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "['anagram.catalogue.entry']"
+
+
+def test_every_entry_has_a_row_on_its_page():
+    page = (Path(__file__).parents[2] / "docs" / "catalogue.md").read_text()
+    assert [name for name in ag.catalogue.names() if f"\n| `{name}` |" not in page] == []
 
 
 def test_a_default_run_of_laplace_2d_is_accurate():

@@ -45,6 +45,14 @@ TOLERANCES = {"kdv": 1e-11, "beam": 1e-11, "plate": 1e-5}
 COEFFICIENTS = {"drum": {"square": 5.783185962946785}, "hydrogen": {"energy": -2.0}}
 
 
+@pytest.mark.parametrize("name", [name for name in ag.catalogue.names() if EXACT.get(name, True)])
+def test_problems_are_stated_with_their_defaults(name):
+    problem = ag.catalogue.problem(name)
+    assert problem.name == name
+    assert problem.knows_solution
+    assert problem.origin["parameters"] == ag.catalogue.ENTRIES[name].parameters
+
+
 @pytest.mark.parametrize("name", list(EXACT))
 def test_exact_solutions_satisfy_every_condition(name):
     problem = ag.catalogue.problem(name, **EXACT[name])
