@@ -9,6 +9,9 @@ and Scholes holds. On the last day the price has a kink; the domain ends `last` 
 says there, and a smaller `last` is a harder problem.
 """
 
+from functools import reduce
+from operator import add
+
 import jax.numpy as jnp
 from jax.scipy.special import ndtr
 
@@ -22,7 +25,7 @@ RATE, VOLATILITY, CORRELATION = 0.05, 0.3, 0.4
 
 def state(dimension: int = 5, last: float = 0.25) -> Problem:
     """State the problem for a number of stocks, from one year to `last` years before the end."""
-    dimension = whole("the dimension", dimension, 1, 30)
+    dimension = whole("the dimension", dimension, 2, 30)
     last = number("the time last", last, 1e-3, 0.9)
     axes = [f"x{k}" for k in range(1, dimension + 1)]
     box = Box(t=(last, 1), **dict.fromkeys(axes, (-0.5, 0.5)))
@@ -37,18 +40,10 @@ def state(dimension: int = 5, last: float = 0.25) -> Problem:
         forward = jnp.exp(mean + (drift + variance / 2) * t)
         return jnp.exp(-RATE * t) * (forward * ndtr(below + deviation) - ndtr(below))
 
-    def spread(u):
-        """½σ² Σ ρ_jk u_jk: the part that all stocks share, and their own."""
-        mixed = [u.d(j, k) for n, j in enumerate(axes) for k in axes[:n]]
-        return (
-            VOLATILITY**2 * (u.laplacian(*axes) / 2 + CORRELATION * sum(mixed[1:], mixed[0]))
-            if mixed
-            else (VOLATILITY**2 * u.laplacian(*axes) / 2)
-        )
-
     def equation(u):
-        slopes = [u.d(k) for k in axes]
-        return u.d("t") - spread(u) - drift * sum(slopes[1:], slopes[0]) + RATE * u
+        mixed = reduce(add, [u.d(j, k) for n, j in enumerate(axes) for k in axes[:n]])
+        spread = VOLATILITY**2 * (u.laplacian(*axes) / 2 + CORRELATION * mixed)
+        return u.d("t") - spread - drift * reduce(add, [u.d(k) for k in axes]) + RATE * u
 
     return Problem(
         box,

@@ -11,7 +11,9 @@ from anagram.statement.condition import Condition
 from anagram.statement.domains import Box
 from anagram.statement.problem import Problem
 
-ALONG = {"x": 0.8, "y": 0.6}  # the direction of the wave
+ALONG = (0.8, 0.6)  # the direction of the wave
+# By name: where a side is, and how much of the wave goes out there.
+SIDES = {"left": ("x", 0, -0.8), "right": ("x", 1, 0.8), "below": ("y", 0, -0.6), "above": ("y", 1, 0.6)}
 
 
 def state(k: float = 10.0) -> Problem:
@@ -20,21 +22,20 @@ def state(k: float = 10.0) -> Problem:
     square = Box(x=(0, 1), y=(0, 1))
 
     def exact(x, y):
-        return jnp.exp(1j * k * (ALONG["x"] * x + ALONG["y"] * y))
+        return jnp.exp(1j * k * (ALONG[0] * x + ALONG[1] * y))
 
     sides = {
-        f"{axis}{end}": Condition(
+        name: Condition(
             lambda u: u.normal_derivative() - 1j * k * u,
             on=square.face(**{axis: end}),
-            equals=lambda x, y, out=ALONG[axis] * (2 * end - 1): 1j * k * (out - 1) * exact(x, y),
+            equals=lambda x, y, out=out: 1j * k * (out - 1) * exact(x, y),
         )
-        for axis in ALONG
-        for end in (0, 1)
+        for name, (axis, end, out) in SIDES.items()
     }
     return Problem(
         square,
+        {"equation": Condition(lambda u: u.laplacian() + k**2 * u)},
         sides,
-        equation=Condition(lambda u: u.laplacian() + k**2 * u),
         unknowns={"u": complex},
         solution=exact,
         name="helmholtz",

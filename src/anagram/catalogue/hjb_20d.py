@@ -9,6 +9,9 @@ which the trapezoidal rule in log s gives to rounding. On the whole space, where
 be given on walls; here the cube ends, and u is given there.
 """
 
+from functools import reduce
+from operator import add
+
 import jax.numpy as jnp
 import numpy as np
 
@@ -34,13 +37,9 @@ def state(dimension: int = 20, end: float = 0.5) -> Problem:
         values = NODES * jnp.exp(-NODES - NODES * square / wide) * wide ** (-dimension / 2)
         return -jnp.log(2 * STEP * jnp.sum(values))
 
-    def equation(u):
-        slopes = [u.d(k) ** 2 for k in axes]
-        return u.d("t") - u.laplacian(*axes) + sum(slopes[1:], slopes[0])
-
     return Problem(
         box,
-        equation=Condition(equation),
+        equation=Condition(lambda u: u.d("t") - u.laplacian(*axes) + reduce(add, [u.d(k) ** 2 for k in axes])),
         cost=Condition(
             lambda u: u,
             on=box.face(t=0),

@@ -19,14 +19,14 @@ from anagram.statement.problem import Problem
 
 FIRST = -5.0  # log₁₀ of the time at which it begins
 START = (1.0, 0.0, 0.0)
-SLOW, MIDDLE, FAST = 0.04, 1.0, 0.3  # rates of the reactions in a, b = 10⁴ B and c: A → B, B + C → A, B + B → C
+SLOW, FAST = 0.04, 0.3  # rates of the reactions in a, b = 10⁴ B and c: A → B and B + B → C; that of B + C → A is one
 
 
 def slope(s, y):
     """da/ds, db/ds and dc/ds: the reactions, times dt/ds."""
     a, b, c = y
     pace = np.log(10) * 10**s
-    forth, back, on = SLOW * a, MIDDLE * b * c, FAST * b**2
+    forth, back, on = SLOW * a, b * c, FAST * b**2
     return pace * (back - forth), pace * 1e4 * (forth - back - on), pace * on
 
 
@@ -35,7 +35,7 @@ def jacobian(s, y):
     a, b, c = y
     pace, zero = np.log(10) * 10**s, 0 * a
     forth = np.array([SLOW + zero, zero, zero])
-    back = np.array([zero, MIDDLE * c, MIDDLE * b])
+    back = np.array([zero, c, b])
     on = np.array([zero, 2 * FAST * b, zero])
     return pace * np.array([back - forth, 1e4 * (forth - back - on), on])
 
@@ -52,8 +52,8 @@ def state(end: float = 40.0) -> Problem:
         time,
         equations=Condition(
             lambda a, b, c: (
-                a.d("s") + pace * (SLOW * a - MIDDLE * b * c),
-                (b.d("s") - 1e4 * pace * (SLOW * a - MIDDLE * b * c - FAST * b**2)) / rate,
+                a.d("s") + pace * (SLOW * a - b * c),
+                (b.d("s") - 1e4 * pace * (SLOW * a - b * c - FAST * b**2)) / rate,
                 c.d("s") - pace * FAST * b**2,
             )
         ),
