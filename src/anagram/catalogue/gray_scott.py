@@ -1,6 +1,9 @@
-"""Gray and Scott's reactions on a ring: U + 2V → 3V, U is fed, V is taken out; one pulse of V becomes two.
+"""Gray and Scott's reactions on a ring: U + 2V → 3V, U is fed, V is taken out.
 
-u_t = 0.16 u_xx − u v² + F (1 − u),    v_t = 0.08 v_xx + u v² − (F + k) v
+    u_t = 0.16 u_xx − u v² + F (1 − u),    v_t = 0.08 v_xx + u v² − (F + k) v
+
+A pulse of V eats the U in its middle and becomes two, which begin to part at t = 50 and have parted at t = 200. Nothing
+at all, u = 1 and v = 0, is a solution too, but for the beginning; for long times networks may find it.
 """
 
 import jax.numpy as jnp
@@ -34,7 +37,7 @@ def reference(feed: float, kill: float, end: float) -> RingReference:
     return RingReference(equation, points=192, snapshots=max(40, int(4 * end)), steps=6)
 
 
-def state(feed: float = 0.04, kill: float = 0.06, end: float = 200.0) -> Problem:
+def state(feed: float = 0.04, kill: float = 0.06, end: float = 50.0) -> Problem:
     """State the problem for the rates F and k, until a time."""
     feed, kill = number("the rate feed", feed, 0, 0.1), number("the rate kill", kill, 0, 0.1)
     end = number("the time end", end, 1, 500)
