@@ -7,7 +7,6 @@ tests/bench/test_touchstone.py puts every solution into its equations, or compar
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 from scipy import special
 
 import anagram as ag
+from anagram.catalogue.references.collocation import integrated
 
 pi = np.pi
 
@@ -52,43 +52,6 @@ def _add(name: str, note: str, *, smooth: bool = True, values: tuple[Any, ...] =
         return state
 
     return added
-
-
-def integrated(slope: Callable[..., Any], start: tuple[float, ...], end: float, pieces: int) -> list[Callable]:
-    """y' = slope(t, y), y(0) = start, until `end`: functions of t, one for each component.
-
-    In every piece y is a polynomial that satisfies the equation at Chebyshev points; Picard's iteration finds it.
-    """
-    count = 20
-    length = end / pieces
-    nodes = np.cos(pi * (np.arange(count) + 0.5) / count)
-    to_series = np.linalg.inv(np.polynomial.chebyshev.chebvander(nodes, count - 1))
-    integral = np.polynomial.chebyshev.chebint(to_series, lbnd=-1) * length / 2
-    at_nodes = np.polynomial.chebyshev.chebvander(nodes, count) @ integral
-    y, series = np.array(start), []
-    for k in range(pieces):
-        t = length * (k + (nodes + 1) / 2)
-        values = np.repeat(y[:, None], count, axis=1)
-        for _ in range(100):
-            before, values = values, y[:, None] + np.array(slope(t, values)) @ at_nodes.T
-            if np.abs(values - before).max() <= 4e-16 * np.abs(values).max():
-                break
-        slopes = np.array(slope(t, values))
-        series.append(slopes @ integral.T)
-        series[-1][:, 0] += y
-        y = y + slopes @ integral.sum(axis=0)
-    return [functools.partial(_piecewise, np.stack(series)[:, c], length) for c in range(len(start))]
-
-
-def _piecewise(series: np.ndarray, length: float, t: Any) -> Any:
-    """Chebyshev series in equal pieces of time, by Clenshaw's recurrence."""
-    piece = jnp.clip(jnp.floor(t / length), 0, len(series) - 1).astype(int)
-    s = 2 * (t / length - piece) - 1
-    ahead = behind = 0.0
-    coefficients = jnp.asarray(series)[piece]
-    for k in range(series.shape[1] - 1, 0, -1):
-        ahead, behind = 2 * s * ahead - behind + coefficients[..., k], ahead
-    return s * ahead - behind + coefficients[..., 0]
 
 
 # -- ordinary equations -------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+import anagram as ag
 from anagram.errors import SettingError
 from anagram.programs.cli import app
 from anagram.programs.loading import find_case
@@ -45,8 +46,16 @@ def anagram(tmp_path, monkeypatch):
 def test_list_names_problems_and_methods(anagram):
     result = anagram("list")
     assert result.exit_code == 0
-    for name in ("laplace-2d", "heat", "laplace-5d", "allen-cahn", "burgers", "nu=0.01", "anagram"):
+    for name in (*ag.catalogue.names(), "nu=0.01", "anagram"):
         assert name in result.output
+
+
+def test_list_has_a_heading_for_every_kind(anagram):
+    lines = [line.strip() for line in anagram("list").output.splitlines()]
+    first = {kind: lines.index(kind) for kind in ("the paper", "ordinary", "waves", "many dimensions", "eigenvalues")}
+    assert list(first.values()) == sorted(first.values())
+    (drum,) = (k for k, line in enumerate(lines) if line.startswith("drum "))
+    assert first["eigenvalues"] < drum
 
 
 def test_solve_leaves_the_promised_files(anagram, tmp_path):

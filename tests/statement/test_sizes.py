@@ -100,7 +100,7 @@ def test_complex_unknowns_have_no_middle_and_two_components():
     assert (len(sizes.rows["equation"]), len(sizes.rows["start"])) == (2, 2)
 
 
-@pytest.mark.parametrize("name", ag.catalogue.names())
+@pytest.mark.parametrize("name", ag.catalogue.names(paper=True))
 def test_sizes_are_near_those_of_the_solution(name):
     problem = ag.catalogue.problem(name)
     sizes = natural_sizes(problem)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import anagram as ag
-from anagram.catalogue import ENTRIES
+from anagram.catalogue import ENTRIES, names
 from anagram.keeping.atomic import json_text
 from anagram.methods import METHODS, make_method
 from anagram.statement.domains.codec import points_from_json, points_to_json
@@ -52,7 +52,7 @@ def test_methods_survive_json_by_name_and_as_objects(name):
         assert repr(again.setting.make_method()) == repr(setting.make_method())
 
 
-@pytest.mark.parametrize("name", list(ENTRIES))
+@pytest.mark.parametrize("name", names(paper=True))
 def test_settings_of_the_paper_survive_json(name):
     setting = ENTRIES[name].paper
     budget = Budget(setting.steps, seconds=3.5, tol=1e-7, patience=50, early_stopping=9)

@@ -2,24 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from anagram.catalogue import allen_cahn, burgers, heat, laplace_2d, laplace_5d
 from anagram.catalogue.entry import Entry
 from anagram.errors import SettingError
 from anagram.statement.problem import Problem
 
-ENTRIES: dict[str, Entry] = {
-    entry.name: entry for entry in (laplace_2d.ENTRY, heat.ENTRY, laplace_5d.ENTRY, allen_cahn.ENTRY, burgers.ENTRY)
-}
+# In the order in which they are listed, kind by kind; each has a file of its name.
+_NAMES = dict.fromkeys(
+    (
+        *("laplace-2d", "heat", "laplace-5d", "allen-cahn", "burgers"),
+        *("lotka-volterra", "lorenz", "robertson", "three-body"),
+        *("wave", "klein-gordon", "helmholtz", "maxwell-2d", "schrodinger", "nls"),
+        *(
+            "kdv",
+            "kuramoto-sivashinsky",
+            "burgers-2d",
+            "gray-scott",
+            "cahn-hilliard",
+            "sine-gordon",
+            "porous-medium",
+            "bratu",
+        ),
+        *("kirsch", "beam", "plate", "stokes", "kovasznay", "taylor-green", "cavity", "boussinesq"),
+        *("poisson-10d", "heat-10d", "black-scholes", "hjb-20d"),
+        *("drum", "hydrogen"),
+    )
+)
 
 __all__ = ["ENTRIES", "Entry", "names", "problem"]
 
 
-def names() -> list[str]:
-    """The names of all problems."""
-    return list(ENTRIES)
+class _Entries(Mapping[str, Entry]):
+    """All entries by name. A file is read when its entry is first asked for: importing the package reads none."""
+
+    def __getitem__(self, name: str) -> Entry:
+        if name not in _NAMES:
+            raise KeyError(name)
+        return importlib.import_module(f"{__name__}.{name.replace('-', '_')}").ENTRY
+
+    def __contains__(self, name: object) -> bool:
+        return name in _NAMES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_NAMES)
+
+    def __len__(self) -> int:
+        return len(_NAMES)
+
+
+ENTRIES: Mapping[str, Entry] = _Entries()
+
+
+def names(*, paper: bool = False) -> list[str]:
+    """The names of all problems, or of those with a setting of the paper."""
+    return [name for name in ENTRIES if not paper or ENTRIES[name].paper is not None]
 
 
 def entry(name: str) -> Entry:

@@ -28,6 +28,7 @@ ENTRY = Entry(
     name="allen-cahn",
     title="Allen–Cahn 1+1D",
     equation="u_t = 10⁻³ u_xx + 5(u − u³) on [0,1]×[−1,1]",
+    kind="the paper",
     state=state,
     paper=Setting(
         method="anagram",

@@ -3,9 +3,8 @@
 import jax.numpy as jnp
 import numpy as np
 
-from anagram.catalogue.entry import Entry
+from anagram.catalogue.entry import Entry, number
 from anagram.catalogue.references.burgers import BurgersReference
-from anagram.errors import ProblemError
 from anagram.models import MLP
 from anagram.statement.condition import Condition
 from anagram.statement.domains import Box, Grid
@@ -17,8 +16,7 @@ SMALLEST, LARGEST = 1e-5, 1e6  # viscosities; the quadrature of the reference gr
 
 def state(nu: float = 0.01) -> Problem:
     """State the problem for a viscosity ν."""
-    if isinstance(nu, bool) or not isinstance(nu, int | float) or not SMALLEST <= nu <= LARGEST:
-        raise ProblemError(f"the viscosity nu must be a positive number, from {SMALLEST:g} to {LARGEST:g}, not {nu!r}")
+    nu = number("the viscosity nu", nu, SMALLEST, LARGEST)
     space_time = Box(t=(0, 1), x=(-1, 1))
     return Problem(
         space_time,
@@ -43,6 +41,7 @@ ENTRY = Entry(
     name="burgers",
     title="Burgers 1+1D",
     equation="u_t + u u_x = ν u_xx on [0,1]×[−1,1]",
+    kind="the paper",
     state=state,
     paper=Setting(
         method="anagram",

@@ -32,6 +32,7 @@ ENTRY = Entry(
     name="heat",
     title="Heat 1+1D",
     equation="u_t = ¼ u_xx on [0,1]×[0,1]",
+    kind="the paper",
     state=state,
     paper=Setting(
         method="anagram",

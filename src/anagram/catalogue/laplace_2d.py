@@ -31,6 +31,7 @@ ENTRY = Entry(
     name="laplace-2d",
     title="Laplace 2D",
     equation="Δu = −2π² sin πx sin πy on [0,1]²",
+    kind="the paper",
     state=state,
     paper=Setting(
         method="anagram",

@@ -34,6 +34,7 @@ ENTRY = Entry(
     name="laplace-5d",
     title="Laplace 5D",
     equation="Δu = −π² Σ sin πx_k on [0,1]⁵",
+    kind="the paper",
     state=state,
     paper=Setting(
         method="anagram",

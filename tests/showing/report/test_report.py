@@ -39,6 +39,12 @@ def test_many_axes_give_a_plane_through_the_centre():
     assert "x3 = 0.5, x4 = 0.5, x5 = 0.5" in panels(figure)[0].get_xlabel()
 
 
+def test_very_many_axes_are_named_together():
+    problem = ag.catalogue.problem("heat-10d", dimension=9)
+    figure = ag.solve(problem, ag.MLP(2), "gd", points=30, steps=0, progress=False).plot()
+    assert panels(figure)[0].get_xlabel().endswith("(at x2 … x9 = 0)")
+
+
 def test_convergence_shows_losses_and_error(quick_solution):
     figure = quick_solution.plot_convergence()
     labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]

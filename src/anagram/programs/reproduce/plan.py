@@ -85,7 +85,7 @@ class Experiment:
             return paper_setting_for_auto(self.problem)
         problem = catalogue.problem(self.problem, paper=True, **parameters)
         setting = problem.setting
-        assert setting is not None, "every entry has a setting of the paper"
+        assert setting is not None, "every problem of the plan has a setting of the paper"
         if self.method != "anagram":
             options = {"search": "paper"} if self.method in ("gd", "engd") else {}
             setting = replace(setting.with_method(self.method), options=options)
@@ -98,7 +98,7 @@ class Experiment:
 
 def paper_setting_for_auto(name: str) -> Problem:
     """A problem with the paper's network and numbers of points, and all else as the default method has it."""
-    model = catalogue.ENTRIES[name].paper.model
+    model = catalogue.problem(name, paper=True).setting.model
     problem = catalogue.problem(name)
     scale = getattr(default_model(problem), "scale", 1.0)
     network = MLP(*model.widths, activation=model.activation, scale=scale)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ FINE = 161  # pixels along an axis
 WIDTH, HEIGHT = 4.0, 3.3  # of a panel, in inches
 DECADES = 100.0  # what the colours of magnitudes span at least: two powers of ten to label
 ROOM = 0.12  # above and below panels, in inches
+MANY_HELD = 3  # axes at one value; more of them are named together
 NARROW, WIDE = 0.45, 1.35  # how much higher or lower panels of shapes may be
 
 
@@ -135,5 +137,10 @@ def draw_section(ax: Any, plane: Section, values: np.ndarray, **look: Any) -> An
 
 
 def _horizontal_name(plane: Section) -> str:
-    held = ", ".join(f"{axis} = {place:.4g}" for axis, place in plane.held.items())
-    return f"{plane.axes[0]}   (at {held})" if held else plane.axes[0]
+    """The name of the axis, and where the others are held: in one word where many are held at one value."""
+    parts: list[str] = []
+    for place, held in groupby(plane.held, lambda axis: f"{plane.held[axis]:.4g}"):
+        axes = list(held)
+        names = [f"{axes[0]} … {axes[-1]}"] if len(axes) > MANY_HELD else axes
+        parts += [f"{name} = {place}" for name in names]
+    return f"{plane.axes[0]}   (at {', '.join(parts)})" if parts else plane.axes[0]
