@@ -85,7 +85,7 @@ class Features(ModelSpec):
     Args:
         width: the number of features.
         steepness: of the steepest features, in units of the domain: σ(s d·(x − c)) with directions d and middles c all
-            over the domain, and s between 0 and this.
+            over the domain, and s between 0 and this. A number, or one for each axis.
         activation: see `anagram.MLP`.
         seed: for the features; the parameters are zero at first.
         trained: the hidden layers of a network on top of which the features are drawn, see `trained_layers`.
@@ -98,7 +98,7 @@ class Features(ModelSpec):
         self,
         width: int,
         *,
-        steepness: float = 8.0,
+        steepness: float | Sequence[float] = 8.0,
         activation: str = "gaussian",
         seed: int = 0,
         trained: dict[str, Any] | None = None,
@@ -108,15 +108,17 @@ class Features(ModelSpec):
     ) -> None:
         if isinstance(width, bool) or not isinstance(width, int | np.integer) or not 1 <= width <= MOST_WIDE:
             raise SettingError(f"the number of features is a whole number from 1 to {MOST_WIDE}, not {width!r}")
-        if isinstance(steepness, bool) or not isinstance(steepness, int | float) or not 0 < steepness < np.inf:
-            raise SettingError(f"the steepness of features is a positive number, not {steepness!r}")
+        steep = np.atleast_1d(np.asarray(steepness, dtype=object))
+        if steep.ndim != 1 or not all(_is_positive(value) for value in steep):
+            raise SettingError(f"the steepness of features is a positive number, or one for each axis, not {steepness!r}")
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
             raise SettingError(f"the seed of features is a whole number that is not negative, not {seed!r}")
         # The recipe of a network says what else is wrong.
         layers = [] if trained is None else _checked(trained)
         widths = [*(len(b) for _, b in layers), int(width)]
         self.like = MLP(*widths, activation=activation, offset=offset, size=size, drift=drift)
-        self.width, self.steepness, self.seed, self.trained = int(width), float(steepness), int(seed), trained
+        self.width, self.seed, self.trained = int(width), int(seed), trained
+        self.steepness = tuple(float(value) for value in steep)
         self.activation, self.layers = activation, layers
         self.scale = 1.0 if trained is None else float(trained["scale"])
         if trained is not None and trained["activation"] != activation:
@@ -154,7 +156,11 @@ class Features(ModelSpec):
         numbers = rng.standard_normal((self.width, inputs + int(np.prod(shape[1:]))))
         direction = numbers[:, :inputs] / np.linalg.norm(numbers[:, :inputs], axis=1, keepdims=True)
         uniform = np.random.default_rng([self.seed, 1]).uniform(size=(self.width, 1 + len(closed)))
-        weight = _grained(self.steepness * uniform[:, :1] * direction)
+        if len(self.steepness) not in (1, len(closed)):
+            raise SettingError(f"steepness has {len(self.steepness)} numbers, the domain has {len(closed)} axes")
+        # A periodic axis is seen as a pair.
+        steep = np.repeat(np.broadcast_to(self.steepness, len(closed)), [1 + around for around in closed])
+        weight = _grained(steep * uniform[:, :1] * direction)
         drift = np.broadcast_to(np.array(self.like.drift), shape[2:])
         velocities = _grained(drift * numbers[:, inputs:].reshape(shape)) if all(shape) else None
         # Where a unit has its middle; a periodic axis has no outside.
@@ -178,7 +184,7 @@ class Features(ModelSpec):
         direction = rng.standard_normal((self.width, values.shape[1]))
         spread = np.std(values @ direction.T, axis=0)
         uniform = np.random.default_rng([self.seed, 1]).uniform(size=(self.width, 2))
-        weight = _grained(self.steepness * uniform[:, :1] * direction / np.maximum(spread, GRAIN)[:, None])
+        weight = _grained(self.steepness[0] * uniform[:, :1] * direction / np.maximum(spread, GRAIN)[:, None])
         middle = values[(uniform[:, 1] * len(values)).astype(int)]
         bias = -_grained(np.sum(weight * middle, axis=1))
         return Hidden([*below.weights, jnp.asarray(weight)], [*below.biases, jnp.asarray(bias)], velocities)
@@ -190,7 +196,7 @@ class Features(ModelSpec):
         units = self.like.options()
         return {
             "width": self.width,
-            "steepness": self.steepness,
+            "steepness": list(self.steepness),
             "activation": self.activation,
             "seed": self.seed,
             "trained": self.trained,
@@ -279,6 +285,10 @@ def _seen(
 def _activated(activation: str, z: np.ndarray) -> np.ndarray:
     known = {"tanh": np.tanh, "sin": np.sin, "gaussian": lambda z: np.exp(-(z**2))}
     return known[activation](z) if activation in known else np.asarray(ACTIVATIONS[activation](jnp.asarray(z)))
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(0 < value < np.inf)
 
 
 def _grained(numbers: np.ndarray) -> np.ndarray:

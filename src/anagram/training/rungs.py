@@ -11,7 +11,7 @@ import numpy as np
 
 from anagram.errors import FileError
 from anagram.models import MLP, Enriched, Features, ModelSpec, singular_corners
-from anagram.statement.domains import Cells, GaussLegendre, Kronecker, PointRule, PointSet
+from anagram.statement.domains import Box, Cells, GaussLegendre, Kronecker, PointRule, PointSet
 from anagram.statement.domains.rules import MOST_NODES
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import Sizes
@@ -35,6 +35,8 @@ class Plan:
         features: parameters of a wide network of which only the last layer is learned, about; 0 for one that is trained
             as a whole. Level, depth, scale and ratio then mean nothing.
         steepness: of its features, see `anagram.Features`.
+        times: how much steeper they are along one axis than along the others.
+        axis: the number of this axis.
         below: the number of the rung on whose hidden layers they are drawn; −1 for none.
     """
 
@@ -46,6 +48,8 @@ class Plan:
     cells: bool = False
     features: int = 0
     steepness: float = 0.0
+    times: float = 1.0
+    axis: int = 0
     below: int = -1
 
     def model(self, problem: Problem, sizes: Sizes, seed: int = 0, trained: dict[str, Any] | None = None) -> ModelSpec:
@@ -64,9 +68,9 @@ class Plan:
             if self.features:
                 kind = {} if trained is None else {"trained": trained, "activation": trained["activation"]}
                 # Other features on every rung: they are compared with each other.
-                numbers = f"{seed} {self.features} {self.steepness} {self.density} {self.below}"
+                numbers = f"{seed} {self.features} {self.steepness} {self.times} {self.axis} {self.density} {self.below}"
                 drawn = zlib.crc32(numbers.encode())
-                plain = Features(width, steepness=self.steepness, seed=drawn, **kind, **units)
+                plain = Features(width, steepness=self._steepness(problem), seed=drawn, **kind, **units)
             return Enriched(plain, *corners) if corners else plain
 
         if self.features:
@@ -76,6 +80,15 @@ class Plan:
         while network(width + 1).count(sought.domain, sought.outputs) <= 1.08 * wanted:
             width += 1
         return network(max(width, 2 + sought.outputs // 2))
+
+
+    def _steepness(self, problem: Problem) -> float | list[float]:
+        """By axis, with the same geometric mean."""
+        count = problem.domain.dimension
+        if self.times == 1.0 or count == 1:
+            return self.steepness
+        others = self.steepness / self.times ** (1 / count)
+        return [others * (self.times if axis == self.axis else 1.0) for axis in range(count)]
 
 
 @dataclass(frozen=True)
@@ -158,12 +171,24 @@ def rung_points(plan: Plan, problem: Problem, parameters: int) -> dict[str, Poin
         if plan.cells and key in problem.inside and region.takes_cells:
             rules[key] = Cells(inside, order=4)
         elif dimension <= (3 if plan.features else 2):
-            rules[key] = GaussLegendre(nodes)
+            rules[key] = _nodes(plan, problem, nodes)
         else:
             # Most of a box of many dimensions lies near its walls: with few points there, they are all that is fitted.
             walls = inside // (4 if dimension <= 3 else 2)
             rules[key] = Kronecker(inside if key in problem.inside else max(16, walls))
     return rules
+
+
+def _nodes(plan: Plan, problem: Problem, nodes: int) -> GaussLegendre:
+    """As many nodes on every axis; more of them along the axis on which features are steeper."""
+    domain = problem.domain
+    if plan.times == 1.0 or not isinstance(domain, Box):
+        return GaussLegendre(nodes)
+    others = nodes / plan.times ** (1 / domain.dimension)
+    counts = [others * (plan.times if number == plan.axis else 1.0) for number in range(domain.dimension)]
+    return GaussLegendre(
+        **{axis: int(np.clip(round(n), 3, MOST_NODES)) for axis, n in zip(domain.axes, counts, strict=True)}
+    )
 
 
 def inside_points(plan: Plan, problem: Problem, parameters: int) -> int:

@@ -161,8 +161,8 @@ class Trainer:
                 reason = "interrupted" if interrupts.seen else self._reason(budget) or goal(self) or stop
         if not quiet:
             _warn_if_overfitted(self.history.blocks[0]["loss"], self.record)
-        if keep == "last":
-            _warn_if_past_its_best(self.best, self.record)
+            if keep == "last":
+                _warn_if_past_its_best(self.best, self.record)
         return self.solution(reason, keep)
 
     @property

@@ -21,6 +21,7 @@ MOST_DIMENSIONS = 3
 STEEPNESS = {1: 0.2, 2: 0.35, 3: 0.3}  # times the d-th root of the number of parameters of a field
 RACE = (1.0, 0.5, 2.0)  # times as steep
 EDGE = {0.5: 0.25, 2.0: 4.0}  # where the best one of these is at the edge, what lies beyond
+UNEVEN, MOST_UNEVEN = 3.0, 20.0  # times as steep along one axis as along the others
 ABOVE = 1.0  # steepness of features on top of trained layers
 DENSITY = {1: 4.0, 2: 3.0, 3: 3.0}  # rows for each parameter
 DENSITY_ABOVE = 6.0  # on top of trained layers, which are finer than a rule of few nodes
@@ -58,17 +59,34 @@ def next_spread(facts: Width, rungs: Sequence[Rung]) -> Plan | None:
     if not facts.linear and _best(own).outcome.residual > ASTRAY:
         return None
     if len(raced) == len(own) and not _is_enough(facts, _best(raced)):
-        tried = {round(r.plan.steepness / first.steepness, 3) for r in raced}
-        steeper = [f for f in RACE if f not in tried]
-        if not steeper:
-            now = round(_best(raced).plan.steepness / first.steepness, 3)
-            steeper = [f for f in (EDGE.get(now),) if f is not None and f not in tried]
-        if steeper:
-            return replace(first, steepness=steeper[0] * first.steepness)
+        other = _raced(facts, first, raced)
+        if other is not None:
+            return other
     levels = _levels(own)
     if len(levels) == 1:
         return _wider(facts, levels[-1], SIZES[1])
     return _onwards(facts, levels)
+
+
+def _raced(facts: Width, first: Plan, raced: Sequence[Rung]) -> Plan | None:
+    """The next one in the race of the smallest size: how steep, then how much steeper along one axis."""
+    even = [r for r in raced if r.plan.times == 1.0]
+    tried = {round(r.plan.steepness / first.steepness, 3) for r in even}
+    now = round(_best(even).plan.steepness / first.steepness, 3)
+    for factor in (*RACE, EDGE.get(now)):
+        if factor is not None and factor not in tried:
+            return replace(first, steepness=factor * first.steepness)
+    if facts.dimension == 1:
+        return None
+    best, uneven = _best(even).plan, [r.plan for r in raced if r.plan.times > 1.0]
+    for axis in range(facts.dimension):
+        plan = replace(best, times=UNEVEN, axis=axis)
+        if plan not in uneven:
+            return plan
+    # What was better than even features may be better still.
+    winner = _best(raced).plan
+    more = replace(winner, times=UNEVEN * winner.times)
+    return more if winner.times > 1.0 and winner.times < MOST_UNEVEN and more not in uneven else None
 
 
 def next_above(facts: Width, rungs: Sequence[Rung]) -> Plan | None:
