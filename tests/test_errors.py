@@ -27,6 +27,7 @@ GIVING_REASONS = {"_reason", "_without_progress", "_broken_off", "out_of_memory"
 GIVING_REASONS_IN = {"training/trainer.py", "training/memory.py", "training/goal.py", "climbing/result.py"}
 REASON = "reason"
 CONSTANT_REASONS_IN = "climbing/climb.py"
+NO_REASONS = {"IN_UNITS"}  # constants of that file which are names of methods
 NOWHERE = ast.Module([], [])  # a scope without variables
 # Messages without words of their own, by file and expression, with the reason why they need no row.
 PASSED_ON = {
@@ -135,7 +136,7 @@ def reasons(file: str, tree: ast.AST) -> Iterator[Message]:
 def constant_reasons(file: str, tree: ast.Module) -> Iterator[Message]:
     """Why climbs stop: the texts that names of the module stand for."""
     for node in tree.body:
-        if isinstance(node, ast.Assign):
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) not in NO_REASONS:
             values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
             for value in values:
                 if isinstance(value, ast.Constant) and isinstance(value.value, str):

@@ -11,7 +11,7 @@ import anagram as ag
 
 QUIET = {"progress": False}
 KEPT = {"progress": False, "checkpoint_every": 0.0}
-TIME = ag.Box(t=(0, 1))
+TIME, LINE = ag.Box(t=(0, 1)), ag.Box(x=(0, 1))
 
 
 def decay():
@@ -38,13 +38,53 @@ def heat(T=1.0, X=1.0, U=1.0, C=1.0):
     )
 
 
+def waves():
+    """u″ = u³ + f."""
+    return ag.Problem(
+        LINE,
+        equation=ag.Condition(
+            lambda u: u.d("x", "x") - u**3, equals=lambda x: -81 * jnp.sin(9 * x) - jnp.sin(9 * x) ** 3
+        ),
+        ends=ag.Condition(lambda u: u, on=LINE.boundary(), equals=lambda x: jnp.sin(9 * x)),
+        solution=lambda x: jnp.sin(9 * x),
+        name="waves",
+    )
+
+
+def networks_only(monkeypatch):
+    """No wide networks of which only the last layer is learned."""
+    monkeypatch.setattr("anagram.training.wide.MOST_DIMENSIONS", 0)
+
+
 def two_rungs(monkeypatch):
     """A ladder of two networks, which are trained for a few steps (see `TINY`)."""
+    networks_only(monkeypatch)
     monkeypatch.setattr("anagram.training.ladder.LEVELS", (65, 150))
     monkeypatch.setattr("anagram.training.ladder.DEPTHS", (2,))
 
 
 TINY = {"steps": 12, "tol": 1e-4}
+
+
+def rungs_of_all_kinds(monkeypatch):
+    """Two wide networks that are far too narrow, a small network, and features on top of it (see `WAVES`)."""
+    wide = {
+        "SIZES": (6, 8, 130),
+        "STEEPNESS": {1: 0.2},
+        "RACE": (1.0,),
+        "EDGE": {},
+        "ASTRAY": 1.0,
+        "PAYS": np.inf,
+        "GOT_HOLD": 1.0,
+        "ABOVE": 1.0,
+    }
+    for name, value in wide.items():
+        monkeypatch.setattr(f"anagram.training.wide.{name}", value)
+    monkeypatch.setattr("anagram.training.ladder.LEVELS", (65,))
+    monkeypatch.setattr("anagram.training.ladder.DEPTHS", (2,))
+
+
+WAVES = {"steps": 30, "tol": 1e-4}
 
 
 class Killed(BaseException):
@@ -87,3 +127,4 @@ def assert_same_climb(a, b):
     for key in ("steps", "total_steps", "loss", "validation_loss", "tol", "reached", "stopped_because", "model"):
         assert a.summary[key] == b.summary[key], key
     assert a.relative_error_estimate == b.relative_error_estimate
+    assert a.summary["error_estimate"] == b.summary["error_estimate"]

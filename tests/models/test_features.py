@@ -119,6 +119,9 @@ def test_several_unknowns_share_their_features():
         ({"activation": "relu"}, "relu"),
         ({"trained": {}}, "trained layers"),
         ({"trained": {**on_trained(BOX).trained, "biases": [[0.0]]}}, "trained layers"),
+        ({"trained": {**on_trained(BOX).trained, "scale": -1.0}}, "trained layers"),
+        ({"trained": {**on_trained(RING).trained, "velocities": [[[0.0]]]}}, "trained layers"),
+        ({"trained": {**on_trained(RING).trained, "velocities": [[0.0], [[1.0]]]}}, "trained layers"),
         ({"trained": on_trained(BOX).trained}, "activation"),
         ({"size": 0.0}, "size"),
     ],
@@ -126,3 +129,18 @@ def test_several_unknowns_share_their_features():
 def test_what_makes_no_sense_is_refused(arguments, told):
     with pytest.raises(SettingError, match=told):
         Features(**{"width": 8, **arguments})
+
+
+@pytest.mark.parametrize(
+    ("domain", "spec", "told"),
+    [
+        (RING, on_trained(BOX), "other axes"),
+        (BOX, on_trained(RING), "other axes"),
+        (ag.Box(t=(0, 2)), on_trained(BOX), "other axes"),
+        (RING, Features(8, drift=(1.0, 2.0)), "drift has 2 numbers"),
+        (BOX, Features(8, offset=(1.0, 2.0)), "offset has 2 numbers"),
+    ],
+)
+def test_recipes_for_another_domain_are_refused(domain, spec, told):
+    with pytest.raises(SettingError, match=told):
+        ParametricModel(sought(domain), spec)

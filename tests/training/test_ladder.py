@@ -1,4 +1,7 @@
-"""The ladder: which rung follows which, from outcomes that are made up."""
+"""The ladder of networks that are trained as a whole: which rung follows which, from outcomes that are made up.
+
+For wide networks, of which only the last layer is learned, see `test_wide`.
+"""
 
 from dataclasses import replace
 
@@ -29,7 +32,13 @@ from anagram.training.ladder import (
 )
 from anagram.training.rungs import LEVELS, Outcome, Plan, Rung
 
-LINE = Facts(dimension=1, linear=True, has_data=False, tol=1e-8, most_parameters=1100)
+
+def trained(*args, **more):
+    """Facts where no wide networks are tried."""
+    return Facts(*args, wide=False, **more)
+
+
+LINE = trained(dimension=1, linear=True, has_data=False, tol=1e-8, most_parameters=1100)
 
 
 def rung(plan, residual, overfitted=False):
@@ -52,11 +61,11 @@ def climbed(facts, residual, most=40):
 
 
 def test_few_digits_begin_with_the_smallest_network_and_loose_steps():
-    assert first_plan(Facts(2, True, False, 1e-3, 1100)) == Plan(0, ratio=LOOSE)
-    assert first_plan(Facts(2, True, False, 1e-6, 1100)) == Plan(RACE, ratio=LOOSE)
-    assert first_plan(Facts(2, True, False, 1e-9, 1100)).ratio < LOOSE
-    assert first_plan(Facts(2, True, False, 0.0, 1100)).level == RACE
-    assert first_plan(Facts(5, True, False, 1e-3, 1100)).density > first_plan(Facts(2, True, False, 1e-3, 1100)).density
+    assert first_plan(trained(2, True, False, 1e-3, 1100)) == Plan(0, ratio=LOOSE)
+    assert first_plan(trained(2, True, False, 1e-6, 1100)) == Plan(RACE, ratio=LOOSE)
+    assert first_plan(trained(2, True, False, 1e-9, 1100)).ratio < LOOSE
+    assert first_plan(trained(2, True, False, 0.0, 1100)).level == RACE
+    assert first_plan(trained(5, True, False, 1e-3, 1100)).density > first_plan(trained(2, True, False, 1e-3, 1100)).density
     assert next_plan(LINE, []) == first_plan(LINE)
 
 
@@ -69,7 +78,7 @@ def test_numbers_of_layers_race_at_the_small_end(dimension, order):
 
 
 def test_there_is_no_race_where_errors_fall_fast_enough():
-    facts = Facts(dimension=2, linear=True, has_data=False, tol=1e-4, most_parameters=LEVELS[4])
+    facts = trained(dimension=2, linear=True, has_data=False, tol=1e-4, most_parameters=LEVELS[4])
     plans = climbed(facts, lambda p: [3e-2, 1e-3, 2e-4, 1e-5, 1e-6][p.level])
     assert [p.level for p in plans if p.level <= RACE] == [0, RACE]
     assert {p.depth for p in plans} == {2}
@@ -267,7 +276,7 @@ def test_every_climb_ends():
     for k in range(200):
         detail = Detail(rng.uniform(0, 2 * FINE), rng.uniform(0, 2 * THIN)) if k % 4 == 1 else Detail()
         tol, most = float(10.0 ** -rng.uniform(1, 12)), int(rng.choice(LEVELS))
-        facts = Facts(1 + k % 4, k % 3 == 0, k % 5 == 0, tol, most, detail=detail)
+        facts = trained(1 + k % 4, k % 3 == 0, k % 5 == 0, tol, most, detail=detail)
         plans = climbed(facts, lambda _: (float(10.0 ** -rng.uniform(0, 10)), bool(rng.random() < 0.5)))
         assert len(set(plans)) == len(plans)
 

@@ -301,7 +301,7 @@ def test_settings_of_the_problem_are_used_unless_told_otherwise():
         ({"tol": 1.0}, "tol is a relative error"),
         ({"seed": -1}, "seed must be"),
         ({"patience": 0}, "patience"),
-        ({"method": "newton"}, "no method 'newton'"),
+        ({"method": "simplex"}, "no method 'simplex'"),
         ({"model": 3}, "recipe such as MLP"),
         ({"points": -4}, "positive number of points"),
     ],

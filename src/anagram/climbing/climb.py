@@ -199,7 +199,7 @@ class Climb:
         parameters = count_parameters(model, self.problem.sought) or 0
         points = rung_points(plan, self.problem, parameters) if given.points is None else given.points
         if plan.features:
-            return Setting(model, "newton", {}, points, SOLVES)
+            return Setting(model, "newton", {}, points, min(SOLVES, given.steps or SOLVES))
         options = {"ratio": plan.ratio, "sketch": 0, "restarts": 0, **_precision(self.facts, plan), **given.options}
         return Setting(model, "auto", options, points, given.steps or STEPS)
 
@@ -279,7 +279,8 @@ class Climb:
             loss=summary["loss"],
             validation_loss=summary["validation_loss"],
             relative_error=summary["relative_l2_error"],
-            estimate=None if judgement is None else judgement.value,
+            # Where nothing can be estimated the value is infinite, which records do not have.
+            estimate=judgement.value if judgement is not None and np.isfinite(judgement.value) else None,
             trusted=judgement is not None and judgement.trusted,
             reasons=() if judgement is None else judgement.reasons,
             stopped_because=summary["stopped_because"],
