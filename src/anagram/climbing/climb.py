@@ -118,6 +118,7 @@ class Climb:
         self.values: list[dict[str, np.ndarray]] = []
         self.judgements: list[Judgement | None] = []
         self._is_determined = False
+        self.left_open: tuple[str, ...] = ()  # why the conditions do not determine the solution
 
     # -- the way up -----------------------------------------------------------------------------------
     def run(self, tell: Callable[[Rung], None] = lambda _: None) -> str:
@@ -237,16 +238,25 @@ class Climb:
         return fitted(model, self.solutions[best]) if self.rungs[best].outcome.residual < NOTHING else None
 
     def _determined(self, judge: RungJudge, solution: Solution, judgement: Judgement | None) -> Judgement | None:
-        """Rungs of features agree with each other also where the conditions leave something open: it is looked for."""
-        if judgement is None or not judge.plan.features or self._is_determined:
+        """Whether the conditions leave something open is looked for once, where wide networks satisfy all of them.
+
+        They agree with each other also where all of them leave out the same, or never agree.
+        """
+        if not judge.plan.features or judgement is None or self._is_determined:
             return judgement
-        if not judgement.trusted or judgement.value > self.facts.goal:
+        fine = judgement.trusted and judgement.value <= self.facts.goal
+        if not fine and np.sqrt(2 * solution.validation_loss) > self.facts.goal:
             return judgement
         # The smallest network that there is says it as well as a large one.
         small = min(self.solutions, key=lambda s: s.model.parameters, default=solution)
-        reasons = judge.undetermined(small)
-        self._is_determined = not reasons
-        return judgement if not reasons else Judgement(judgement.value, False, reasons, judgement.estimate)
+        self.left_open = judge.undetermined(small)
+        self._is_determined = not self.left_open
+        return self._if_determined(judgement)
+
+    def _if_determined(self, judgement: Judgement) -> Judgement:
+        if not self.left_open:
+            return judgement
+        return Judgement(judgement.value, False, self.left_open, judgement.estimate)
 
     def _first_look(self, plan: Plan) -> int | None:
         """After how many steps the floor of a rung is looked for; never where there is no other rung."""
@@ -322,7 +332,7 @@ class Climb:
                 told = {"value": outcome.estimate, "trusted": outcome.trusted, "reasons": outcome.reasons}
                 known = replace(known, **told)
             self.judgements[place] = known
-        return known
+        return self._if_determined(known)
 
 
 def _undetermined(rung: Rung) -> bool:

@@ -186,7 +186,7 @@ def compared(asked: Asked, here: Seen, others: Sequence[Seen]) -> dict[str, floa
     """
     loss = here.validation_loss
     known = sorted((o for o in others if np.isfinite(o.validation_loss)), key=lambda o: o.validation_loss)
-    worse = [o for o in known if o.validation_loss >= FELL * loss][:NEAREST]
+    worse = [o for o in known if o.validation_loss >= FELL * loss and o.validation_loss > 0][:NEAREST]
     if not known:
         return None
     factors = [SAFETY * fell / (1 - fell) for fell in (np.sqrt(loss / o.validation_loss) for o in worse)]

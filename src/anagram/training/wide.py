@@ -32,7 +32,7 @@ PAYS = 3.0  # a rung that improves by less than this factor does not pay
 HOLDS = 0.3  # residuals below which a smooth solution may come out with more features
 ASTRAY = 0.1  # residuals that are left where a nonlinear equation was not solved: more features do not help
 GOT_HOLD = 0.05  # residuals of networks that know roughly what a solution looks like
-BETTER = 0.2  # of the residual of a network that features on top of it must come to
+BETTER = 0.35  # of the residual of a network that features on top of it must come to
 ROUNDING = 1e-12  # residuals that are rounding
 
 
