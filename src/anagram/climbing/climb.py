@@ -219,6 +219,7 @@ class Climb:
         known = solution.summary.get("rung")
         if known is not None:
             rung, judgement = rung_from_json(known), None
+            self.left_open = rung.outcome.reasons if _undetermined(rung) else self.left_open
         else:
             judgement = self._determined(judge, solution, judge.of(solution))
             rung = Rung(plan, self._outcome(solution, judgement, started), model_to_json(setting.model))

@@ -110,7 +110,7 @@ class Features(ModelSpec):
             raise SettingError(f"the number of features is a whole number from 1 to {MOST_WIDE}, not {width!r}")
         steep = np.atleast_1d(np.asarray(steepness, dtype=object))
         if steep.ndim != 1 or not all(_is_positive(value) for value in steep):
-            raise SettingError(f"the steepness of features is a positive number, or one for each axis, not {steepness!r}")
+            raise SettingError(f"the steepness of features is a positive number, or one by axis, not {steepness!r}")
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
             raise SettingError(f"the seed of features is a whole number that is not negative, not {seed!r}")
         # The recipe of a network says what else is wrong.

@@ -68,8 +68,8 @@ class Plan:
             if self.features:
                 kind = {} if trained is None else {"trained": trained, "activation": trained["activation"]}
                 # Other features on every rung: they are compared with each other.
-                numbers = f"{seed} {self.features} {self.steepness} {self.times} {self.axis} {self.density} {self.below}"
-                drawn = zlib.crc32(numbers.encode())
+                numbers = (seed, self.features, self.steepness, self.times, self.axis, self.density, self.below)
+                drawn = zlib.crc32(repr(numbers).encode())
                 plain = Features(width, steepness=self._steepness(problem), seed=drawn, **kind, **units)
             return Enriched(plain, *corners) if corners else plain
 
