@@ -13,7 +13,7 @@ from anagram.compound.batch import Batch
 from anagram.errors import AnagramError
 from anagram.solution import Solution
 from anagram.statement.problem import Problem
-from anagram.tangent.estimate import ErrorEstimate, Estimator, too_far_to_linearise
+from anagram.tangent.estimate import NOT_DETERMINED, ErrorEstimate, Estimator, too_far_to_linearise
 from anagram.training.adaptive import AdaptivePoints
 from anagram.training.goal import NEAR
 from anagram.training.rungs import Plan, inside_points
@@ -21,6 +21,7 @@ from anagram.training.trainer import Trainer
 
 SAFETY = 2.0  # times what the comparison of two rungs says
 FELL = 4.0  # times as large as the loss here must be that of a rung that is compared with
+ROUNDING = 4 * float(np.finfo(float).eps)  # of its values: no error is smaller, however well two rungs agree
 NOTHING = 0.1  # residuals, in natural sizes, with which nothing is solved and nothing can be estimated
 
 Values = Mapping[str, np.ndarray]
@@ -141,6 +142,8 @@ def judged(asked: Asked, here: Seen, others: Sequence[Seen], found: ErrorEstimat
     """
     if found.reliable:
         return Judgement(found.worst, True, (), found)
+    if are_undetermined(found.reasons):  # rungs may agree on one of many solutions
+        return Judgement(found.worst, False, found.reasons, found)
     if np.sqrt(2 * here.validation_loss) > NOTHING:
         return Judgement(float("inf"), False, ("the residual is as large as the equation itself",))
     errors = compared(asked, here, others)
@@ -149,6 +152,11 @@ def judged(asked: Asked, here: Seen, others: Sequence[Seen], found: ErrorEstimat
     value = max(found.worst, *errors.values())
     trusted = not asked.too_far(value)
     return Judgement(value, trusted, () if trusted else found.reasons, found)
+
+
+def are_undetermined(reasons: Sequence[str]) -> bool:
+    """Whether reasons against an estimate say that the problem is not one with a single solution."""
+    return any(reason.startswith(NOT_DETERMINED) for reason in reasons)
 
 
 def judged_by_others(asked: Asked, here: Seen, others: Sequence[Seen], parameters: int) -> Judgement | None:
@@ -184,7 +192,8 @@ def compared(asked: Asked, here: Seen, others: Sequence[Seen]) -> dict[str, floa
     as residuals do. The distance to a rung with a smaller loss, or with the same, is the own error.
     """
     loss = here.validation_loss
-    worse = [o for o in others if np.isfinite(o.validation_loss) and o.validation_loss >= FELL * loss]
+    # A loss may be zero: that of a solution which is.
+    worse = [o for o in others if np.isfinite(o.validation_loss) and o.validation_loss >= FELL * max(loss, 1e-300)]
     if worse:
         near = min(worse, key=lambda o: o.validation_loss)
         fell = float(np.sqrt(loss / near.validation_loss))
@@ -195,7 +204,7 @@ def compared(asked: Asked, here: Seen, others: Sequence[Seen]) -> dict[str, floa
             return None
         near, factor = max(better, key=lambda o: o.validation_loss), SAFETY
     return {
-        k: factor * rms(v - near.values[k]) / max(rms(v), asked.least.get(k, 0.0), 1e-300)
+        k: max(factor * rms(v - near.values[k]), ROUNDING * rms(v)) / max(rms(v), asked.least.get(k, 0.0), 1e-300)
         for k, v in here.values.items()
     }
 
