@@ -19,6 +19,7 @@ from climbing.small import QUIET, TINY, At, decay, heat, two_rungs
 from problems import parabola
 from tolerances import assert_close
 
+ROUNDING = 1e-13
 RUNG = {"level", "depth", "density", "parameters", "points", "steps", "estimate", "trusted", "stopped_because", "model"}
 
 
@@ -34,6 +35,27 @@ def assert_reached(solution, tol):
     assert 0 < solution.relative_error_estimate <= tol
     assert solution.relative_l2_error <= 3 * tol
     assert "missing" not in solution.summary
+
+
+def assert_honest(estimate, error):
+    """An estimate is that of the error, within a factor of three; errors that are rounding have none."""
+    assert error < 3 * max(estimate, ROUNDING)
+    assert estimate < 3 * max(error, ROUNDING)
+
+
+def test_estimates_are_those_of_errors(monkeypatch):
+    """By other rungs where these are wide, and by the tangent space where a network is trained."""
+    wide = ag.solve(heat(), tol=1e-6, **QUIET)
+    assert wide.rungs[-1]["features"] > 0
+    assert len(wide.rungs) > 1
+    monkeypatch.setattr("anagram.training.wide.MOST_DIMENSIONS", 0)
+    trained = ag.solve(decay(), tol=1e-6, **QUIET)
+    assert trained.rungs[-1]["features"] == 0
+    assert_reached(trained, 1e-6)
+    assert_honest(trained.error_estimate, trained.l2_error)
+    # Errors of wide networks fall by many digits from rung to rung: it is not said how many of them.
+    assert wide.l2_error < 3 * wide.error_estimate
+    assert wide.error_estimate < 1e-6
 
 
 def test_nothing_but_the_problem_leads_to_six_digits(decayed):
@@ -56,7 +78,7 @@ def test_rungs_and_estimates_are_told(decayed):
         warnings.simplefilter("error")
         value = decayed.error_estimate
     assert summary["error_estimate"]["reliable"] is True
-    assert 0.3 < value / decayed.l2_error < 3
+    assert_honest(value, decayed.l2_error)
 
 
 def test_the_solution_is_one_of_the_problem_as_it_was_stated(decayed):
@@ -71,6 +93,7 @@ def test_what_is_not_reached_is_said(monkeypatch):
     two_rungs(monkeypatch)
     monkeypatch.setattr("anagram.training.ladder.LEVELS", (65,))
     solution = ag.solve(parabola(), steps=8, tol=1e-4, **QUIET)
+    assert len(solution.rungs) == 1
     assert solution.reached is False
     assert solution.stopped_because == "no larger network helps"
     assert solution.relative_l2_error > 1e-4

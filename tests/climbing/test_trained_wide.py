@@ -76,11 +76,17 @@ def test_a_climb_that_was_killed_goes_on_to_the_same_numbers(rung, step, whole, 
     assert_same_climb(ag.load(tmp_path, problem=waves()), whole)
 
 
-@pytest.mark.parametrize("stop", [press, lambda: True], ids=["interrupted", "stopped by a monitor"])
-@pytest.mark.parametrize(("rung", "step"), [(1, 1), (ABOVE, 0)])
-def test_the_best_so_far_is_returned_when_a_wide_one_is_stopped(rung, step, stop, whole, tmp_path, request):
+@pytest.mark.parametrize(
+    ("rung", "step", "stop", "reason"),
+    [
+        (1, 1, press, "interrupted"),
+        (1, 1, lambda: True, "stopped by a monitor"),
+        (ABOVE, 0, press, "interrupted"),
+    ],
+)
+def test_the_best_so_far_is_returned_when_a_wide_one_is_stopped(rung, step, stop, reason, whole, tmp_path):
     stopped = ag.solve(waves(), **WAVES, folder=tmp_path, monitors=[At(rung, step, stop)], **KEPT)
-    assert stopped.stopped_because == request.node.callspec.id.split("-")[-1]
+    assert stopped.stopped_because == reason
     assert len(stopped.rungs) == rung + 1
     assert stopped.rungs[-1]["steps"] == step
     loaded = ag.load(tmp_path, problem=waves())

@@ -14,7 +14,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from anagram.climbing.judging import NOTHING, Asked, Judgement, RungJudge, Seen, judged, judged_by_others
+from anagram.climbing.judging import (
+    NOTHING,
+    Asked,
+    Judgement,
+    RungJudge,
+    Seen,
+    are_undetermined,
+    judged,
+    judged_by_others,
+)
 from anagram.climbing.starts import fitted, layers_of
 from anagram.models import MLP, Features, ParametricModel, count_parameters
 from anagram.solution import Solution
@@ -22,11 +31,11 @@ from anagram.statement.detail import Detail, detail_of
 from anagram.statement.domains import Kronecker, PointSet
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import Sizes, in_natural_sizes, natural_sizes
-from anagram.tangent.estimate import NOT_DETERMINED, ErrorEstimate
+from anagram.tangent.estimate import ErrorEstimate
 from anagram.training.budget import Budget
 from anagram.training.configuration import model_to_json
 from anagram.training.defaults import complete
-from anagram.training.goal import FIRST, Goal
+from anagram.training.goal import FIRST, NEAR, Goal
 from anagram.training.ladder import LOST, RACE, Facts, next_plan
 from anagram.training.rungs import Outcome, Plan, Rung, rung_from_json, rung_points
 from anagram.training.setting import Setting
@@ -136,7 +145,7 @@ class Climb:
             tell(rung)
             if self.reached(rung):
                 return REACHED if (rung.outcome.estimate or 0.0) <= self.tol else ROUNDED
-            if _undetermined(rung):
+            if are_undetermined(rung.outcome.reasons):
                 return UNDETERMINED
             if rung.outcome.stopped_because in (INTERRUPTED, BY_MONITOR):
                 return rung.outcome.stopped_because
@@ -219,7 +228,7 @@ class Climb:
         known = solution.summary.get("rung")
         if known is not None:
             rung, judgement = rung_from_json(known), None
-            self.left_open = rung.outcome.reasons if _undetermined(rung) else self.left_open
+            self.left_open = rung.outcome.reasons if are_undetermined(rung.outcome.reasons) else self.left_open
         else:
             judgement = self._determined(judge, solution, judge.of(solution))
             rung = Rung(plan, self._outcome(solution, judgement, started), model_to_json(setting.model))
@@ -246,7 +255,7 @@ class Climb:
         if not judge.plan.features or judgement is None or self._is_determined:
             return judgement
         fine = judgement.trusted and judgement.value <= self.facts.goal
-        if not fine and np.sqrt(2 * solution.validation_loss) > self.facts.goal:
+        if not fine and np.sqrt(2 * solution.validation_loss) > NEAR * self.facts.goal:
             return judgement
         # The smallest network that there is says it as well as a large one.
         small = min(self.solutions, key=lambda s: s.model.parameters, default=solution)
@@ -334,11 +343,6 @@ class Climb:
                 known = replace(known, **told)
             self.judgements[place] = known
         return self._if_determined(known)
-
-
-def _undetermined(rung: Rung) -> bool:
-    """Whether the estimate of a rung says that the problem is not one with a single solution."""
-    return any(reason.startswith(NOT_DETERMINED) for reason in rung.outcome.reasons)
 
 
 def _precision(facts: Facts, plan: Plan) -> dict[str, float]:

@@ -13,7 +13,7 @@ from anagram.compound.batch import Batch
 from anagram.errors import AnagramError
 from anagram.solution import Solution
 from anagram.statement.problem import Problem
-from anagram.tangent.estimate import ErrorEstimate, Estimator, too_far_to_linearise
+from anagram.tangent.estimate import NOT_DETERMINED, ErrorEstimate, Estimator, too_far_to_linearise
 from anagram.training.adaptive import AdaptivePoints
 from anagram.training.goal import NEAR
 from anagram.training.rungs import Plan, inside_points
@@ -22,6 +22,7 @@ from anagram.training.trainer import Trainer
 SAFETY = 2.0  # times what the comparison of two rungs says
 NEAREST = 2  # rungs that a rung is compared with: the largest error counts
 FELL = 4.0  # times as large as the loss here must be that of a rung that is compared with
+ROUNDING = 4 * float(np.finfo(float).eps)  # of its values: no error is smaller, however well two rungs agree
 NOTHING = 0.1  # residuals, in natural sizes, with which nothing is solved and nothing can be estimated
 
 Values = Mapping[str, np.ndarray]
@@ -142,6 +143,8 @@ def judged(asked: Asked, here: Seen, others: Sequence[Seen], found: ErrorEstimat
     """
     if found.reliable:
         return Judgement(found.worst, True, (), found)
+    if are_undetermined(found.reasons):  # rungs may agree on one of many solutions
+        return Judgement(found.worst, False, found.reasons, found)
     if np.sqrt(2 * here.validation_loss) > NOTHING:
         return Judgement(float("inf"), False, ("the residual is as large as the equation itself",))
     errors = compared(asked, here, others)
@@ -150,6 +153,11 @@ def judged(asked: Asked, here: Seen, others: Sequence[Seen], found: ErrorEstimat
     value = max(found.worst, *errors.values())
     trusted = not asked.too_far(value)
     return Judgement(value, trusted, () if trusted else found.reasons, found)
+
+
+def are_undetermined(reasons: Sequence[str]) -> bool:
+    """Whether reasons against an estimate say that the problem is not one with a single solution."""
+    return any(reason.startswith(NOT_DETERMINED) for reason in reasons)
 
 
 def judged_by_others(asked: Asked, here: Seen, others: Sequence[Seen], parameters: int) -> Judgement | None:
@@ -186,13 +194,15 @@ def compared(asked: Asked, here: Seen, others: Sequence[Seen]) -> dict[str, floa
     """
     loss = here.validation_loss
     known = sorted((o for o in others if np.isfinite(o.validation_loss)), key=lambda o: o.validation_loss)
-    worse = [o for o in known if o.validation_loss >= FELL * loss and o.validation_loss > 0][:NEAREST]
+    # A loss may be zero: that of a solution which is.
+    worse = [o for o in known if o.validation_loss >= FELL * max(loss, 1e-300)][:NEAREST]
     if not known:
         return None
     factors = [SAFETY * fell / (1 - fell) for fell in (np.sqrt(loss / o.validation_loss) for o in worse)]
     pairs = list(zip(worse, factors, strict=True)) or [(known[-1], SAFETY)]
     return {
-        k: max(factor * rms(v - o.values[k]) for o, factor in pairs) / max(rms(v), asked.least.get(k, 0.0), 1e-300)
+        k: max(ROUNDING * rms(v), *(factor * rms(v - o.values[k]) for o, factor in pairs))
+        / max(rms(v), asked.least.get(k, 0.0), 1e-300)
         for k, v in here.values.items()
     }
 

@@ -123,7 +123,8 @@ def find(
     if axis is not None and reason in (GAVE_UP, NO_LARGER) and (on_a_line or tol > 0):
         left = None if seconds is None else max(0.0, seconds - climb.spent)
         return _marched(March(problem, axis, tol, seed, train, left, given), climb, tell)
-    place = climb.best
+    # Where the conditions do not determine the solution, no agreement of rungs says that one of them is it.
+    place = climb.best if reason != UNDETERMINED else len(climb.rungs) - 1
     judgement = climb.estimate(place)
     if reason == NO_LARGER and judgement.value <= TINY:
         reason = ROUNDED

@@ -81,7 +81,6 @@ class Plan:
             width += 1
         return network(max(width, 2 + sought.outputs // 2))
 
-
     def _steepness(self, problem: Problem) -> float | list[float]:
         """By axis, with the same geometric mean."""
         count = problem.domain.dimension
