@@ -128,6 +128,8 @@ def find(
     judgement = climb.estimate(place)
     if reason == NO_LARGER and judgement.value <= TINY:
         reason = ROUNDED
+    elif reason in (NO_LARGER, TIME_UP) and judgement.trusted and judgement.value <= tol:
+        reason = REACHED  # it was not looked at before
     return Found(climb.solutions[place], judgement, climb.rungs, reason, tol)
 
 

@@ -25,7 +25,7 @@ UNEVEN, MOST_UNEVEN = 3.0, 20.0  # times as steep along one axis as along the ot
 ABOVE = 1.0  # steepness of features on top of trained layers
 DENSITY = {1: 4.0, 2: 3.0, 3: 3.0}  # rows for each parameter
 DENSITY_ABOVE = 6.0  # on top of trained layers, which are finer than a rule of few nodes
-DENSER = 2.5
+DENSER, DENSEST = 2.5, 40.0
 TWICE = 2  # the parameters of a network, at least, are features on top of it
 LONGEST = 2.8  # times as many parameters on the next rung at most
 PAYS = 3.0  # a rung that improves by less than this factor does not pay
@@ -108,7 +108,7 @@ def next_above(facts: Width, rungs: Sequence[Rung]) -> Plan | None:
     last = own[-1]
     if last.outcome.overfitted and last.outcome.residual > facts.goal:
         denser = replace(last.plan, density=DENSER * last.plan.density)
-        if all(r.plan.density < denser.density for r in own):
+        if denser.density <= DENSEST and all(r.plan.density < denser.density for r in own):
             return denser
     if _best(own).outcome.residual > BETTER * base.outcome.residual:
         return None
