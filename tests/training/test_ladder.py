@@ -65,7 +65,10 @@ def test_few_digits_begin_with_the_smallest_network_and_loose_steps():
     assert first_plan(trained(2, True, False, 1e-6, 1100)) == Plan(RACE, ratio=LOOSE)
     assert first_plan(trained(2, True, False, 1e-9, 1100)).ratio < LOOSE
     assert first_plan(trained(2, True, False, 0.0, 1100)).level == RACE
-    assert first_plan(trained(5, True, False, 1e-3, 1100)).density > first_plan(trained(2, True, False, 1e-3, 1100)).density
+    assert (
+        first_plan(trained(5, True, False, 1e-3, 1100)).density
+        > first_plan(trained(2, True, False, 1e-3, 1100)).density
+    )
     assert next_plan(LINE, []) == first_plan(LINE)
 
 

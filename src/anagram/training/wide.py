@@ -24,7 +24,7 @@ EDGE = {0.5: 0.25, 2.0: 4.0}  # where the best one of these is at the edge, what
 ABOVE = 1.0  # steepness of features on top of trained layers
 DENSITY = {1: 4.0, 2: 3.0, 3: 3.0}  # rows for each parameter
 DENSITY_ABOVE = 6.0  # on top of trained layers, which are finer than a rule of few nodes
-DENSER = 2.5
+DENSER, DENSEST = 2.5, 40.0  # times as many points where they are too few, and rows for each parameter at most
 TWICE = 2  # the parameters of a network, at least, are features on top of it
 LONGEST = 2.8  # times as many parameters on the next rung at most
 PAYS = 3.0  # a rung that improves by less than this factor does not pay
@@ -90,7 +90,7 @@ def next_above(facts: Width, rungs: Sequence[Rung]) -> Plan | None:
     last = own[-1]
     if last.outcome.overfitted and last.outcome.residual > facts.goal:
         denser = replace(last.plan, density=DENSER * last.plan.density)
-        if all(r.plan.density < denser.density for r in own):
+        if denser.density <= DENSEST and all(r.plan.density < denser.density for r in own):
             return denser
     if _best(own).outcome.residual > BETTER * base.outcome.residual:
         return None
