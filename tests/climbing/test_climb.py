@@ -15,8 +15,9 @@ from anagram.statement.detail import Detail
 from anagram.training.ladder import FINE
 from anagram.training.rungs import Outcome, Plan, Rung
 from anagram.training.setting import Setting
-from climbing.small import QUIET, TINY, At, decay, heat, two_rungs
+from climbing.small import LINE, QUIET, TINY, At, decay, heat, networks_only, two_rungs, waves
 from problems import parabola
+from problems_beyond import neumann
 from tolerances import assert_close
 
 ROUNDING = 1e-13
@@ -48,7 +49,7 @@ def test_estimates_are_those_of_errors(monkeypatch):
     wide = ag.solve(heat(), tol=1e-6, **QUIET)
     assert wide.rungs[-1]["features"] > 0
     assert len(wide.rungs) > 1
-    monkeypatch.setattr("anagram.training.wide.MOST_DIMENSIONS", 0)
+    networks_only(monkeypatch)
     trained = ag.solve(decay(), tol=1e-6, **QUIET)
     assert trained.rungs[-1]["features"] == 0
     assert_reached(trained, 1e-6)
@@ -189,6 +190,73 @@ def test_units_do_not_matter():
         assert_reached(solution, tol)
         assert 1 / 3 < solution.relative_l2_error / plain.relative_l2_error < 3
         assert solution.model.parameters == plain.model.parameters
+
+
+def open_end():
+    """u″ = 0 of which one end is known."""
+    return ag.Problem(
+        LINE,
+        equation=ag.Condition(lambda u: u.d("x", "x")),
+        left=ag.Condition(lambda u: u, on=LINE.face(x=0)),
+    )
+
+
+def closed_walls():
+    """u″ = f with no flux through the ends: u is known up to a constant."""
+    return ag.Problem(
+        LINE,
+        equation=ag.Condition(lambda u: u.d("x", "x"), equals=lambda x: -(jnp.pi**2) * jnp.cos(jnp.pi * x)),
+        walls=ag.Condition(lambda u: u.normal_derivative(), on=LINE.boundary()),
+    )
+
+
+def curve_from_one_end():
+    """A nonlinear one of which constants are solutions, and straight lines too."""
+    return ag.Problem(
+        LINE,
+        equation=ag.Condition(lambda u: (1 + u**2) * u.d("x", "x")),
+        left=ag.Condition(lambda u: u, on=LINE.face(x=0), equals=1.0),
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "tol", "wide"),
+    [
+        (open_end, 1e-3, True),
+        (closed_walls, 1e-3, True),
+        (closed_walls, 1e-8, True),
+        (curve_from_one_end, 1e-3, True),
+        (closed_walls, 1e-3, False),
+    ],
+)
+def test_what_the_conditions_leave_open_is_not_called_reached(state, tol, wide, monkeypatch):
+    """Rungs may agree on one of many solutions, or be far from each other though all of them fulfil the conditions."""
+    if not wide:
+        networks_only(monkeypatch)
+    solution = ag.solve(state(), tol=tol, **QUIET)
+    assert solution.stopped_because == "the conditions do not determine the solution"
+    assert solution.reached is False
+    assert any("do not determine" in reason for reason in solution.summary["error_estimate"]["reasons"])
+    assert "state the condition that is missing" in solution.summary["missing"]
+    assert len(solution.rungs) <= 3, "no further network helps"
+
+
+@pytest.mark.parametrize("state", [waves, neumann])
+def test_what_they_determine_is(state):
+    solution = ag.solve(state(), tol=1e-5, **QUIET)
+    assert_reached(solution, 1e-5)
+
+
+def test_a_solution_that_is_zero_is_found():
+    """Nothing is left of any residual then."""
+    problem = ag.Problem(
+        LINE,
+        equation=ag.Condition(lambda u: u.d("x", "x") - u - u**3),
+        ends=ag.Condition(lambda u: u, on=LINE.boundary()),
+    )
+    solution = ag.solve(problem, tol=1e-6, **QUIET)
+    assert solution.reached
+    assert np.max(np.abs(solution(np.linspace(0, 1, 5)))) < 1e-8
 
 
 def test_a_climb_reads_the_detail_of_its_problem():
