@@ -118,7 +118,13 @@ def test_the_best_rung_is_returned(monkeypatch):
 
 
 def test_time_that_is_up_ends_a_climb():
-    solution = ag.solve(decay(), tol=1e-9, seconds=1e-6, **QUIET)
+    line = ag.Box(x=(-1, 1))
+    kinked = ag.Problem(
+        line,
+        equation=ag.Condition(lambda u: u.d("x", "x"), equals=lambda x: 2 * jnp.sign(x)),
+        ends=ag.Condition(lambda u: u, on=line.boundary(), equals=lambda x: x),
+    )
+    solution = ag.solve(kinked, tol=1e-9, seconds=1e-6, **QUIET)
     assert (solution.stopped_because, solution.reached) == ("time used up", False)
     assert len(solution.rungs) == 1
     assert "more time may help" in solution.summary["missing"]

@@ -40,17 +40,18 @@ def seen(error, loss, **more):
 
 
 def test_errors_are_taken_to_fall_as_residuals_do():
-    """The root of the loss fell by a hundred: the distance to the rung before is its error, and this one's a hundredth."""
+    """The root of the loss fell by a hundred, and so did the error; the distance is the error of the rung before."""
     before, here = seen(1e-3, 1e-6), seen(1e-5, 1e-10)
     errors = compared(asked(), here, [before])
     assert errors is not None
     assert_close(errors["u"], SAFETY * 1e-5, 1e-3)
 
 
-def test_the_nearest_of_those_that_are_worse_is_looked_at():
-    near, far, here = seen(1e-4, 1e-8), seen(0.5, 1e-2), seen(1e-5, 1e-10)
-    alone, both = compared(asked(), here, [near]), compared(asked(), here, [far, near])
-    assert alone == both
+def test_the_nearest_of_those_that_are_worse_are_looked_at_and_the_largest_error_counts():
+    here, near, next_one, far = seen(1e-5, 1e-10), seen(1e-4, 1e-8), seen(3e-3, 1e-7), seen(0.5, 1e-9 * 1e8)
+    alone = [compared(asked(), here, [other]) for other in (near, next_one)]
+    all_of_them = compared(asked(), here, [far, next_one, near])
+    assert all_of_them == {"u": max(found["u"] for found in alone)}
 
 
 def test_two_rungs_with_one_loss_are_as_far_off_as_from_each_other():
@@ -187,7 +188,6 @@ def test_features_are_judged_by_other_rungs_and_networks_by_their_tangent_space(
 
     def second_look(_, found):
         looks.append(found)
-        return None
 
     judge = RungJudge(asked(), Plan(0, features=10), second_look)
     assert judge.of(cast("Any", SimpleNamespace(validation_loss=1e-30))) is None

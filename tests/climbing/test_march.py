@@ -9,6 +9,7 @@ from anagram.models import Pieces
 from climbing.small import KEPT, At, Killed, assert_same_climb, kill
 
 LONG = ag.Box(t=(0, 14))
+OTHER = 1e-10  # to which the other solver is right, and more
 TOL = 1e-2
 
 
@@ -34,7 +35,7 @@ def test_a_march_agrees_with_a_solver_of_another_kind_and_can_be_killed(tmp_path
     t = np.linspace(0, 14, 50)
     np.testing.assert_array_equal(loaded(t), solution(t))
     with pytest.raises(Killed):
-        ag.solve(pendulum(), tol=TOL, folder=tmp_path / "killed", monitors=[At(2, 14, kill)], **KEPT)
+        ag.solve(pendulum(), tol=TOL, folder=tmp_path / "killed", monitors=[At(2, 1, kill)], **KEPT)
     again = ag.resume(tmp_path / "killed", pendulum(), **KEPT)
     assert_same_climb(again, solution)
     assert again.summary["stretches"] == solution.summary["stretches"]
@@ -42,11 +43,13 @@ def test_a_march_agrees_with_a_solver_of_another_kind_and_can_be_killed(tmp_path
 
 def agrees_with_scipy(solution):
     t = np.linspace(0, 14, 301)
-    place, speed = solve_ivp(lambda t, y: [y[1], -np.sin(y[0])], (0, 14), [1.5, 0], t_eval=t, rtol=1e-10, atol=1e-12).y
+    accurate = {"method": "DOP853", "rtol": 1e-12, "atol": 1e-13}
+    place, speed = solve_ivp(lambda t, y: [y[1], -np.sin(y[0])], (0, 14), [1.5, 0], t_eval=t, **accurate).y
     assert solution.reached is True
     assert solution.stopped_because == "tolerance reached"
     error = np.sqrt(np.mean((solution(t) - place) ** 2) / np.mean(place**2))
-    assert error < 3 * solution.relative_error_estimate <= 3 * TOL
+    assert error < max(3 * solution.relative_error_estimate, OTHER)
+    assert solution.relative_error_estimate <= TOL
     slope = solution.evaluate(lambda u: u.d("t"), t)
     assert np.sqrt(np.mean((slope - speed) ** 2) / np.mean(speed**2)) < 5 * TOL
 

@@ -288,12 +288,11 @@ def test_wide_networks_come_first():
     "facts",
     [
         replace(FACTS, detail=Detail(data=FINE)),
-        replace(FACTS, linear=False, detail=Detail(operator=THIN)),
         replace(FACTS, points_given=True),
         replace(FACTS, wide=False),
         replace(FACTS, dimension=wide.MOST_DIMENSIONS + 1),
     ],
-    ids=["bumps", "fronts", "points", "none", "many dimensions"],
+    ids=["bumps", "points", "none", "many dimensions"],
 )
 def test_unless_it_is_known_that_networks_are_needed(facts):
     found = plans(climbed(facts, lambda p: 1e-2 * 0.1**p.level))
