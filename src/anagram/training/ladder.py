@@ -16,7 +16,7 @@ from anagram.statement.detail import Detail
 from anagram.training.rungs import LEVELS, Plan, Rung
 from anagram.training.wide import SIZES, Width, next_above, next_spread
 
-DEAR = 1800  # features that cost more than small networks do
+DEAR = 960  # features that cost more than small networks do
 FEW_DIGITS = 1e-4  # tolerances from here on are tried with the smallest network first
 RACE = 1  # the level at which numbers of layers race
 # Numbers of layers in the order in which they race: in two dimensions at most, in three, and in more.
