@@ -38,7 +38,7 @@ def print_summary(summary: dict[str, Any], where: Path) -> None:
         rows.append(("L² error", "not known: the problem gives no exact solution or reference"))
     estimate = summary.get("error_estimate")
     if estimate is not None:
-        rows.append(("estimated", _in_words(estimate)))
+        rows.append(("estimated", _in_words(estimate, summary["method"])))
     errors = (estimate or {}).get("coefficients", {})
     rows += [
         (f"  {name}", f"{value:.10g}" + (f"  (estimated error {errors[name]:.1e})" if name in errors else ""))
@@ -125,11 +125,13 @@ def _losses_in_words(losses: dict[str, float], given: list[str]) -> str:
     return "; ".join([*said, f"{own} on the given points"] if own else said)
 
 
-def _in_words(estimate: dict[str, Any]) -> str:
+def _in_words(estimate: dict[str, Any], method: str) -> str:
     reasons = "; ".join(estimate["reasons"])
     if estimate["value"] is None:
         return f"not computed: {reasons}"
     doubt = "" if estimate["reliable"] else f"; not to be relied on: {reasons}"
     relative = estimate.get("relative")
     size = "" if relative is None else f"relative {relative:.2e}; "
-    return f"{estimate['value']:.2e}  ({size}from the residual on fresh points{doubt})"
+    # Wide networks are compared with each other.
+    whence = "networks with other features" if method == "newton" else "the residual on fresh points"
+    return f"{estimate['value']:.2e}  ({size}from {whence}{doubt})"
