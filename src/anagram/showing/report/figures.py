@@ -63,6 +63,7 @@ def convergence_figure(solution: Reached, path: str | Path | None = None) -> Fig
             ax.set_xlabel(label)
             ax.grid(visible=True, which="major", color="0.9", lw=0.6)
         upper[0].set_ylabel("loss, error")
+        upper[0].xaxis.get_major_locator().set_params(integer=True)  # steps are counted
         upper[0].legend()
         upper[0].set_title(_kept_in_words(solution, len(rungs)) if rungs else title, loc="left")
         _trace(lower[0], count, steps, (("rank", "rank"), ("damping", "damping λ")))
@@ -147,6 +148,7 @@ def _trace(ax: Any, count: np.ndarray, steps: dict[str, np.ndarray], choices: tu
                 ax.set_yscale("log")
             ax.set_ylabel(label)
             ax.set_xlabel("step")
+            ax.xaxis.get_major_locator().set_params(integer=True)
             return
     ax.set_axis_off()
 
