@@ -40,7 +40,7 @@ def seen(error, loss, **more):
 
 
 def test_errors_are_taken_to_fall_as_residuals_do():
-    """The root of the loss fell by a hundred: the distance to the rung before is its error, and this one's a hundredth."""
+    """The root of the loss fell to a hundredth: the distance to the rung before is its error, a hundredth is left."""
     before, here = seen(1e-3, 1e-6), seen(1e-5, 1e-10)
     errors = compared(asked(), here, [before])
     assert errors is not None
@@ -187,7 +187,6 @@ def test_features_are_judged_by_other_rungs_and_networks_by_their_tangent_space(
 
     def second_look(_, found):
         looks.append(found)
-        return None
 
     judge = RungJudge(asked(), Plan(0, features=10), second_look)
     assert judge.of(cast("Any", SimpleNamespace(validation_loss=1e-30))) is None

@@ -246,8 +246,10 @@ class Climb:
         return fitted(model, self.solutions[best]) if self.rungs[best].outcome.residual < NOTHING else None
 
     def _determined(self, judge: RungJudge, solution: Solution, judgement: Judgement | None) -> Judgement | None:
-        """Rungs of features may agree with each other also where the conditions leave something open; or they do not,
-        though each of them fulfils all conditions. It is looked for."""
+        """Rungs of features may agree also where the conditions leave something open; that is looked for.
+
+        There they may also be far from each other, though each of them fulfils all conditions.
+        """
         if judgement is None or not judge.plan.features or self._is_determined:
             return judgement
         fine = judgement.trusted and judgement.value <= self.facts.goal
