@@ -50,9 +50,9 @@ def test_estimates_are_those_of_errors(monkeypatch):
     assert wide.rungs[-1]["features"] > 0
     assert len(wide.rungs) > 1
     networks_only(monkeypatch)
-    trained = ag.solve(decay(), tol=1e-6, **QUIET)
+    trained = ag.solve(decay(), tol=1e-3, **QUIET)
     assert trained.rungs[-1]["features"] == 0
-    assert_reached(trained, 1e-6)
+    assert_reached(trained, 1e-3)
     assert_honest(trained.error_estimate, trained.l2_error)
     # Errors of wide networks fall by many digits from rung to rung: it is not said how many of them.
     assert wide.l2_error < 3 * wide.error_estimate
