@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import anagram as ag
-from anagram.climbing.climb import Climb, expected_errors
+from anagram.climbing.climb import SOLVES, Climb, expected_errors
 from anagram.solving import chooses_size
 from anagram.statement.detail import Detail
 from anagram.training.ladder import FINE
@@ -283,6 +283,14 @@ def test_a_climb_reads_the_detail_of_its_problem():
     assert plan is not None
     assert plan.cells
     assert first(model=ag.MLP(4))[0] == Detail()
+
+
+def test_steps_that_are_given_bound_those_of_wide_networks_too():
+    wide = Plan(0, features=20, steepness=2.0)
+    for given, steps in (({}, SOLVES), ({"steps": 3}, 3), ({"steps": 1000}, SOLVES)):
+        climb = Climb(waves(), 1e-3, 0, cast("Any", None), given=Setting(**given))
+        assert climb.setting(wide).steps == steps
+        assert climb.setting(wide).method == "newton"
 
 
 def test_the_best_rung_is_that_with_the_smallest_expected_error():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import anagram as ag
-from anagram.models import spec_from_json
+from anagram.models import Features, spec_from_json
 from anagram.models.parametric import count_parameters
 from anagram.statement.domains import Kronecker
 from anagram.statement.sizes import Sizes
@@ -65,6 +65,50 @@ def test_rungs_survive_json(estimate):
     assert rung_from_json(data) == rung
     assert {"level", "density", "parameters", "estimate", "trusted", "stopped_because"} <= set(data)
     assert spec_from_json(data["model"]).size == (2.0,)
+
+
+TRAINED = {
+    "weights": [[[1.0], [2.0]]],
+    "biases": [[0.0, 0.5]],
+    "velocities": None,
+    "activation": "tanh",
+    "scale": 1.0,
+}
+
+
+@pytest.mark.parametrize("trained", [None, TRAINED])
+def test_rungs_of_features_survive_json(trained):
+    plan = Plan(0, density=3.0, features=60, steepness=2.5, below=-1 if trained is None else 4)
+    spec = plan.model(parabola(), Sizes((0.5,), (2.0,), {}), 3, trained)
+    rung = Rung(plan, OUTCOME, model_to_json(spec))
+    data = json.loads(json.dumps(rung.as_json()))
+    assert rung_from_json(data) == rung
+    again = spec_from_json(data["model"])
+    assert (again.seed, again.steepness, again.trained) == (spec.seed, 2.5, trained)
+    assert again.activation == ("gaussian" if trained is None else "tanh")
+
+
+@pytest.mark.parametrize("state", [parabola, system, lambda: in_dimensions(2)])
+def test_there_are_as_many_features_as_parameters_allow(state):
+    problem = state()
+    outputs = problem.sought.outputs
+    for wanted in (60, 300):
+        model = Plan(0, features=wanted, steepness=2.0).model(problem, Sizes((1.5,), (3.0,), {}))
+        assert isinstance(model, Features)
+        assert abs(count_parameters(model, problem.sought) - wanted) <= 2 * outputs
+        assert (model.like.offset, model.like.size, model.steepness) == ((1.5,), (3.0,), 2.0)
+
+
+def test_other_rungs_have_other_features():
+    """They are compared with each other: what one of them does not see another one may."""
+    sizes = Sizes((0.0,), (1.0,), {})
+    models = [
+        Plan(0, features=features, steepness=2.0).model(parabola(), sizes, seed)
+        for features, seed in ((60, 0), (61, 0), (60, 1), (60, 0))
+    ]
+    seeds = [model.options()["seed"] for model in models]
+    assert len(set(seeds)) == 3
+    assert seeds[0] == seeds[-1]
 
 
 def test_losses_that_are_not_finite_survive():
@@ -139,6 +183,8 @@ def test_which_points_a_rung_has():
     square = rung_points(Plan(0, cells=True), in_dimensions(2), 65)
     assert [type(square[k]) for k in ("equation", "walls")] == [ag.Cells, ag.GaussLegendre]
     assert {type(rule) for rule in rung_points(Plan(0), cube, 65).values()} == {Kronecker}
+    wide = rung_points(Plan(0, features=160, steepness=2.0), cube, 160)
+    assert {type(rule) for rule in wide.values()} == {ag.GaussLegendre}, "a smooth solution is sampled by few nodes"
 
 
 def test_data_keep_the_points_they_were_measured_at():
