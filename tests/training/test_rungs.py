@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import anagram as ag
+from anagram.compound.batch import sample
 from anagram.models import Features, spec_from_json
 from anagram.models.parametric import count_parameters
 from anagram.statement.domains import Kronecker
@@ -84,7 +85,7 @@ def test_rungs_of_features_survive_json(trained):
     data = json.loads(json.dumps(rung.as_json()))
     assert rung_from_json(data) == rung
     again = spec_from_json(data["model"])
-    assert (again.seed, again.steepness, again.trained) == (spec.seed, 2.5, trained)
+    assert (again.seed, again.steepness, again.trained) == (spec.seed, (2.5,), trained)
     assert again.activation == ("gaussian" if trained is None else "tanh")
 
 
@@ -96,7 +97,19 @@ def test_there_are_as_many_features_as_parameters_allow(state):
         model = Plan(0, features=wanted, steepness=2.0).model(problem, Sizes((1.5,), (3.0,), {}))
         assert isinstance(model, Features)
         assert abs(count_parameters(model, problem.sought) - wanted) <= 2 * outputs
-        assert (model.like.offset, model.like.size, model.steepness) == ((1.5,), (3.0,), 2.0)
+        assert (model.like.offset, model.like.size, model.steepness) == ((1.5,), (3.0,), (2.0,))
+
+
+def test_features_may_be_steeper_along_one_axis_and_have_more_points_there():
+    problem = in_dimensions(2)
+    even = Plan(0, features=60, steepness=2.0)
+    uneven = replace(even, times=4.0, axis=1)
+    model = uneven.model(problem, Sizes((0.0,), (1.0,), {}))
+    assert isinstance(model, Features)
+    assert model.steepness == (1.0, 4.0), "the geometric mean is that of even ones"
+    inside = problem.inside[0]
+    points = [sample(problem, rung_points(plan, problem, 61), 0)[inside].x for plan in (even, uneven)]
+    assert len(np.unique(points[1][:, 1])) > 1.5 * len(np.unique(points[0][:, 1]))
 
 
 def test_other_rungs_have_other_features():

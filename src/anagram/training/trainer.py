@@ -287,7 +287,8 @@ class Trainer:
             return "failed: the step is not finite; the parameters are those before it"
         check = is_check(self.history.count)
         if record.get("stuck"):
-            if record["loss"] <= CONVERGED * self.history.blocks[0]["loss"]:
+            # Gauss and Newton's method ends where the model is as close as it comes, be that near or far.
+            if self.method.steps_are_few or record["loss"] <= CONVERGED * self.history.blocks[0]["loss"]:
                 return "converged: no step lowers the loss much any more"
             return "stuck: no step lowers the loss; try another seed, model or method"
         if self.history.count >= budget.steps:
