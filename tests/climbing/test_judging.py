@@ -30,7 +30,7 @@ EXACT, SHAPE = 3.0 * RNG.standard_normal(200), RNG.standard_normal(200)
 SHAPE /= np.sqrt(np.mean(SHAPE**2)) / np.sqrt(np.mean(EXACT**2))  # as large as the solution
 
 
-def asked(problem=None, goal=1e-6, least=None):
+def asked(problem=None, goal=0.2, least=None):
     return Asked(problem or decay(), goal, 0, least or {})
 
 
@@ -61,6 +61,13 @@ def test_two_rungs_with_one_loss_are_as_far_off_as_from_each_other():
     assert_close(errors["u"], SAFETY * 2e-4, 1e-3)
     nearly = compared(asked(), here, [other._replace(validation_loss=0.99 * FELL * 1e-8)])
     assert nearly == errors, "a loss that is hardly larger says nothing of how errors fell"
+
+
+def test_agreement_says_nothing_where_the_residual_is_large():
+    """A rung may have begun with the solution of another one, and stayed there."""
+    here, other = seen(1e-2, 1e-4), seen(1.001e-2, 1e-4)
+    assert compared(asked(goal=1e-6), here, [other]) is None
+    assert compared(asked(goal=0.1), here, [other]) is not None
 
 
 def test_a_better_rung_says_what_the_own_error_is():
@@ -192,6 +199,6 @@ def test_features_are_judged_by_other_rungs_and_networks_by_their_tangent_space(
     judge = RungJudge(asked(), Plan(0, features=10), second_look)
     assert judge.of(cast("Any", SimpleNamespace(validation_loss=1e-30))) is None
     assert looks == [None]
-    network = RungJudge(asked(), Plan(0), second_look)
+    network = RungJudge(asked(goal=1e-6), Plan(0), second_look)
     assert network.of(cast("Any", SimpleNamespace(validation_loss=1e-3))) is None, "it is far from its tolerance"
     assert looks == [None]

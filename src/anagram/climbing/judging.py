@@ -190,13 +190,15 @@ def compared(asked: Asked, here: Seen, others: Sequence[Seen]) -> dict[str, floa
     """Relative errors by unknown and coefficient, from the distance to another rung; None if there is no other.
 
     The distance to a rung with a larger loss is the error of that one, up to the own error; errors are taken to fall
-    as residuals do. The distance to a rung with a smaller loss, or with the same, is the own error.
+    as residuals do. The distance to a rung with a smaller loss, or with the same, is the own error; it counts only
+    where the residual itself is as small as the error that is aimed at.
     """
     loss = here.validation_loss
     known = sorted((o for o in others if np.isfinite(o.validation_loss)), key=lambda o: o.validation_loss)
     # A loss may be zero: that of a solution which is.
     worse = [o for o in known if o.validation_loss >= FELL * max(loss, 1e-300)][:NEAREST]
-    if not known:
+    # A rung may have begun with the solution of another one and stayed there: their agreement says little then.
+    if not known or (not worse and np.sqrt(2 * loss) > asked.goal):
         return None
     factors = [SAFETY * fell / (1 - fell) for fell in (np.sqrt(loss / o.validation_loss) for o in worse)]
     pairs = list(zip(worse, factors, strict=True)) or [(known[-1], SAFETY)]
