@@ -70,6 +70,7 @@ def rungs_of_all_kinds(monkeypatch):
     """Two wide networks that are far too narrow, a small network, and features on top of it (see `WAVES`)."""
     wide = {
         "SIZES": (6, 8, 130),
+        "FIRST": {1: 6},
         "STEEPNESS": {1: 0.2},
         "RACE": (1.0,),
         "EDGE": {},

@@ -12,7 +12,7 @@ import anagram as ag
 from anagram.climbing.climb import SOLVES, Climb, expected_errors
 from anagram.solving import chooses_size
 from anagram.statement.detail import Detail
-from anagram.training.ladder import FINE
+from anagram.training.ladder import FINE, SEES_BUMPS
 from anagram.training.rungs import Outcome, Plan, Rung
 from anagram.training.setting import Setting
 from climbing.small import LINE, QUIET, TINY, At, decay, heat, networks_only, two_rungs, waves
@@ -281,7 +281,7 @@ def test_a_climb_reads_the_detail_of_its_problem():
     detail, plan = first()
     assert detail.data > FINE
     assert plan is not None
-    assert plan.cells
+    assert plan.features >= SEES_BUMPS
     assert first(model=ag.MLP(4))[0] == Detail()
 
 

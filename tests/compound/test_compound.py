@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import anagram as ag
-from anagram.compound.batch import count_rows, thinned, unweighted
+from anagram.compound.batch import FEW, count_rows, in_round_numbers, thinned, unweighted
 from oracles import dense_features
 from tolerances import ACCUMULATED, assert_close
 
@@ -130,3 +130,20 @@ def test_a_thinned_batch_stands_for_the_whole():
         )
     assert thinned(batch, 5000) is batch
     assert all(len(part.x) >= 1 for part in thinned(batch, 1).values())
+
+
+def test_points_in_round_numbers_weigh_what_they_weighed():
+    """Copies of a point fill them up, so that batches of almost the same size have the same shapes."""
+    batches = [
+        ag.sample(PROBLEM, {"equation": ag.Uniform(n), "wave": ag.Uniform(n), "flux": 20, "start": ag.Grid(3)})
+        for n in (130, 150)
+    ]
+    filled = [in_round_numbers(batch) for batch in batches]
+    shapes = [{key: part.x.shape for key, part in batch.items()} for batch in filled]
+    assert shapes[0] == shapes[1]
+    for before, after in zip(batches, filled, strict=True):
+        assert count_rows(after) > count_rows(before)
+        assert len(after["start"].x) == len(before["start"].x) <= FEW, "few points are left alone"
+        gram, whole = (COMPOUND.gram(MODEL.theta, batch) for batch in (after, before))
+        for actual, expected in zip(gram, whole, strict=True):
+            assert_close(actual, expected)

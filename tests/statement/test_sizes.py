@@ -53,6 +53,23 @@ def test_an_equation_at_rest_gives_the_size_where_values_do_not_change():
     assert (still.offset, still.size) == ((300.0,), (300.0,))
 
 
+def test_a_force_that_falls_with_the_distance_does_not_make_things_large():
+    """An orbit: without y the pull on x is 4, which no y however large takes away entirely."""
+    time = ag.Box(t=(0, 3))
+
+    def pull(x, y):
+        return (x.d("t", "t") + x / (x**2 + y**2) ** 1.5, y.d("t", "t") + y / (x**2 + y**2) ** 1.5)
+
+    problem = ag.Problem(
+        time,
+        forces=ag.Condition(pull),
+        start=ag.Condition(lambda x, y: (x, y), on=time.face(t=0), equals=(0.5, 0.0)),
+        speed=ag.Condition(lambda x, y: (x.d("t"), y.d("t")), on=time.face(t=0), equals=(0.0, 1.7)),
+        unknowns=("x", "y"),
+    )
+    assert max(natural_sizes(problem).size) < 10
+
+
 def test_nothing_at_all_is_of_size_one():
     sizes = natural_sizes(on_line(lambda u: u.d("x") + u, 0.0, LINE.face(x=0)))
     assert (sizes.offset, sizes.size) == ((0.0,), (1.0,))

@@ -43,7 +43,7 @@ def raced(facts, best):
     """The rungs of the first size, of which that with the steepness `best` times the first one wins."""
     first = next_spread(facts, [])
     assert first is not None
-    found = spread(facts, lambda p: 1e-2 * (1 + abs(np.log(p.steepness / first.steepness / best))))
+    found = spread(facts, lambda p: 1e-3 * 2 ** abs(np.log2(p.steepness / first.steepness / best)))
     return first, [r for r in found if r.plan.features == SIZES[0]], found
 
 
@@ -51,7 +51,7 @@ def raced(facts, best):
 def test_the_first_rung_is_the_narrowest(dimension):
     plan = next_spread(replace(LINE, dimension=dimension), [])
     assert plan is not None
-    assert (plan.features, plan.below) == (SIZES[0], -1)
+    assert (plan.features, plan.below) == (wide.FIRST[dimension], -1)
     assert plan.steepness > 0
     several = next_spread(replace(LINE, dimension=dimension, fields=4), [])
     assert several is not None
@@ -76,6 +76,14 @@ def test_steepness_is_raced_at_the_narrow_end_and_the_winner_goes_on(best):
     assert wider.steepness / (best * first.steepness) == pytest.approx(SIZES[1] / SIZES[0])
 
 
+def test_of_features_that_are_alike_the_flattest_go_on():
+    first, race, found = raced(LINE, np.sqrt(wide.RACE[0] * wide.RACE[1]))
+    wider = next(r.plan for r in found if r.plan.features > SIZES[0])
+    flattest = min(wide.RACE[:2]) * first.steepness
+    assert wider.steepness == pytest.approx(flattest * wider.features / SIZES[0])
+    assert len(race) == len(wide.RACE)
+
+
 @pytest.mark.parametrize("edge", wide.EDGE)
 def test_beyond_the_edge_of_the_race_there_is_one_more(edge):
     first, race, found = raced(LINE, 100 * edge if edge > 1 else edge / 100)
@@ -85,23 +93,32 @@ def test_beyond_the_edge_of_the_race_there_is_one_more(edge):
     assert next(r.plan for r in found if r.plan.features > SIZES[0]).steepness > last.steepness
 
 
-def test_nothing_is_raced_where_a_rung_is_good_enough_already():
-    first = next_spread(LINE, [])
+@pytest.mark.parametrize(("goal", "residual"), [(GOAL, 0.9 * GOAL), (1e-15, wide.ROUNDING)])
+def test_nothing_is_raced_where_a_rung_is_good_enough_already(goal, residual):
+    facts = replace(LINE, goal=goal)
+    first = next_spread(facts, [])
     assert first is not None
-    second = next_spread(LINE, [rung(first, 0.9 * GOAL)])
+    second = next_spread(facts, [rung(first, residual)])
     assert second is not None
-    assert second.features == SIZES[1], "it is there to compare with"
-    rounding = next_spread(replace(LINE, goal=1e-15), [rung(first, wide.ROUNDING)])
-    assert rounding is not None
-    assert rounding.features == SIZES[1]
+    assert second.features == SIZES[0], "it is there to compare with, and compiled already"
+    assert second.steepness != first.steepness
+    third = next_spread(facts, [rung(first, residual), rung(second, residual)])
+    assert third is not None
+    assert third.features == SIZES[1]
+
+
+def test_the_race_may_be_run_at_another_width():
+    facts = replace(LINE, dimension=2, race=SIZES[2])
+    found = spread(facts, lambda p: 1e-2 * SIZES[2] / p.features)
+    assert {r.plan.features for r in found[: len(wide.RACE)]} == {SIZES[2]}
+    assert found[-1].plan.features >= 2 * SIZES[2]
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 def test_features_become_steeper_as_they_become_more(dimension):
     facts = replace(LINE, dimension=dimension, goal=1e-30)
-    found = plans(spread(facts, lambda p: 1e-1 * 1e-8 ** (p.features / SIZES[0] - 1)))
-    level = {p.features: p for p in found[len(wide.RACE) - 1 :]}
-    one, two = level[SIZES[1]], level[max(level)]
+    found = plans(spread(facts, lambda p: 1e-1 * 1e-8 ** (p.features / facts.first - 1)))
+    one, two = [p for p in found if p.features > facts.first][:2]
     assert two.features > one.features
     assert two.steepness / one.steepness == pytest.approx((two.features / one.features) ** (1 / dimension))
 
@@ -287,7 +304,7 @@ def test_wide_networks_come_first():
 @pytest.mark.parametrize(
     "facts",
     [
-        replace(FACTS, detail=Detail(data=FINE)),
+        replace(FACTS, detail=Detail(data=FINE), linear=False),
         replace(FACTS, points_given=True),
         replace(FACTS, wide=False),
         replace(FACTS, dimension=wide.MOST_DIMENSIONS + 1),
@@ -298,6 +315,13 @@ def test_unless_it_is_known_that_networks_are_needed(facts):
     found = plans(climbed(facts, lambda p: 1e-2 * 0.1**p.level))
     assert found[0] == ladder.first_plan(facts)
     assert not any(p.features and p.below < 0 for p in found)
+
+
+def test_narrow_bumps_of_linear_equations_are_looked_for_with_many_features():
+    facts = replace(FACTS, detail=Detail(data=FINE), linear=True, fields=2)
+    found = next_plan(facts, [])
+    assert found is not None
+    assert found.features >= 2 * ladder.SEES_BUMPS
 
 
 def test_features_on_top_of_networks_are_for_fronts_too():

@@ -19,6 +19,7 @@ from anagram.statement.domains.rules import MOST_NODES, MOST_POINTS
 from anagram.statement.problem import Problem
 
 Points = None | int | str | PointRule | Mapping[str, Any]
+FEW = 16  # points of a condition that are left alone: given ones, or the ends of an interval
 
 
 class ConditionBatch(NamedTuple):
@@ -79,12 +80,10 @@ def condition_batch(problem: Problem, key: str, cloud: Cloud) -> ConditionBatch:
     """Points of a condition with their sources and the scales of their rows."""
     what = f"condition '{key}'"
     source = source_rows(problem.sources[key], problem.region(key), cloud.x, problem.components[key], what)
-    return ConditionBatch(
-        jnp.asarray(cloud.x),
-        None if cloud.normal is None else jnp.asarray(cloud.normal),
-        jnp.asarray(source),
-        jnp.asarray(row_scale(problem, key, cloud.x, cloud.weight)),
-    )
+    # Put where they are computed with, as they are: anything else is a program to compile for every new shape.
+    normal = None if cloud.normal is None else jax.device_put(cloud.normal)
+    scale = jax.device_put(row_scale(problem, key, cloud.x, cloud.weight))
+    return ConditionBatch(jax.device_put(cloud.x), normal, jax.device_put(source), scale)
 
 
 def unweighted(batch: Batch) -> Batch:
@@ -108,6 +107,24 @@ def thinned(batch: Batch, rows: int) -> Batch:
         chosen = jax.tree.map(lambda leaf, index=index: leaf[index], part)
         result[key] = chosen._replace(scale=chosen.scale * np.sqrt(count / kept))
     return result
+
+
+def filled(part: ConditionBatch, multiple: int) -> ConditionBatch:
+    """A number of points that can be divided: the last one is repeated, with copies that weigh nothing."""
+    missing = -len(part.x) % multiple
+    if not missing:
+        return part
+    plain = jax.tree.map(np.asarray, part)
+    more = jax.tree.map(lambda a: np.concatenate([a, np.repeat(a[-1:], missing, axis=0)]), plain)
+    more.scale[len(part.x) :] = 0.0
+    return jax.device_put(more)
+
+
+def in_round_numbers(batch: Batch) -> Batch:
+    """Numbers of points of which there are few, so that batches of almost the same size share their programs."""
+    most = max((len(part.x) for part in batch.values()), default=0)
+    multiple = 2 ** max(0, most.bit_length() - 2)
+    return {key: filled(part, multiple) if len(part.x) > FEW else part for key, part in batch.items()}
 
 
 def count_rows(batch: Batch) -> int:

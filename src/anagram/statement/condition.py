@@ -16,11 +16,10 @@ from anagram.errors import ProblemError
 from anagram.statement.arguments import bind_axes, call_by_name, parameter_names
 from anagram.statement.beyond import refuse_normal
 from anagram.statement.domains import PointSet, Region
+from anagram.statement.evaluation import evaluate_many, in_chunks
 from anagram.statement.expressions import NORMAL, Node, Number, bound
 from anagram.statement.fields import Field, Frame, named_number, symbol
 from anagram.statement.notation import latex_of, text_of
-
-CHUNK = 1024  # points at which a user's function is evaluated at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,11 +197,8 @@ class Mapped:
         )
 
     def together(self, x: np.ndarray) -> list[np.ndarray]:
-        """The components at points (n, d): in chunks of one size, the last one filled with copies of a point."""
-        missing = -len(x) % CHUNK
-        filled = np.concatenate([x, np.repeat(x[-1:], missing, axis=0)]) if missing else x
-        chunks = [self._chunk(filled[k : k + CHUNK]) for k in range(0, len(filled), CHUNK)]
-        return [np.concatenate([np.asarray(c[k]) for c in chunks])[: len(x)] for k in range(len(chunks[0]))]
+        """The components at points (n, d)."""
+        return list(in_chunks(self._chunk, x))
 
     def components(self, point: Any) -> tuple[Any, ...]:
         """The components at one point."""
@@ -302,8 +298,7 @@ def _source_columns(equals: Any, region: Region, x: np.ndarray, count: int, what
             raise ProblemError(f"{what}: the operator has {count} component(s) but the source has {len(columns)}")
         return columns
     if isinstance(equals, Field):
-        values = np.asarray(jax.vmap(equals.at)(jnp.asarray(x)))
-        return _repeat(values, count, what)
+        return _repeat(evaluate_many([equals.node], x)[0], count, what)
     if isinstance(equals, tuple | list):
         if len(equals) != count:
             hint = "" if count > 1 else "; values measured at points are given as an array"

@@ -12,6 +12,7 @@ import numpy as np
 from jax.experimental import jet
 from jaxtyping import Array, Inexact
 
+from anagram.environment import quick_compilation
 from anagram.errors import ProblemError
 from anagram.statement.beyond import Elsewhere, Integral, Variable, axes_read, no_normal
 from anagram.statement.expressions import (
@@ -31,6 +32,7 @@ from anagram.statement.expressions import (
 from anagram.statement.sums import with_sums
 
 PointFunction = Callable[[Array], Inexact[Array, ""]]
+CHUNK = 1024  # points at which a user's function is evaluated at once
 
 
 def evaluate(roots: Sequence[Node], x: Any) -> list[Any]:
@@ -206,15 +208,33 @@ class FunctionSource:
 
     def __init__(self, function: PointFunction, label: str = "f") -> None:
         self.function, self.label = function, label
+        self._compiled: dict[Index, Callable[[np.ndarray], Array]] = {}
 
     def derivatives(self, x: Any, wanted: dict[Any, Wanted]) -> dict[Any, Derivatives]:
         many = isinstance(x, list)  # one array for each coordinate
 
         def value(index: Index) -> Any:
-            function = nested(self.function, index)
-            return np.asarray(jax.vmap(function)(jnp.asarray(np.stack(x, axis=1)))) if many else function(x)
+            return self._at_many(np.stack(x, axis=1), index) if many else nested(self.function, index)(x)
 
         return {c: Derivatives({index: value(index) for index in which.indices}) for c, which in wanted.items()}
+
+    def _at_many(self, points: np.ndarray, index: Index) -> np.ndarray:
+        """Compiled once, as a whole and not operation by operation."""
+        if index not in self._compiled:
+            mapped = jax.vmap(nested(self.function, index))
+            self._compiled[index] = jax.jit(mapped, compiler_options=quick_compilation())
+        return in_chunks(self._compiled[index], points)
+
+
+def in_chunks(call: Callable[[np.ndarray], Any], points: np.ndarray) -> Any:
+    """Arrays that a compiled function gives at points (n, d): in chunks of one size, for which it is compiled once.
+
+    The last one is filled with copies of a point.
+    """
+    missing = -len(points) % CHUNK
+    everywhere = np.concatenate([points, np.repeat(points[-1:], missing, axis=0)]) if missing else points
+    chunks = [call(everywhere[k : k + CHUNK]) for k in range(0, len(everywhere), CHUNK)]
+    return jax.tree.map(lambda *parts: np.concatenate([np.asarray(p) for p in parts])[: len(points)], *chunks)
 
 
 def nested(function: PointFunction, index: Index) -> PointFunction:

@@ -28,6 +28,7 @@ NEXT_PAIR = 1.2  # times as many on the third and fourth axis as on the first an
 SLOWEST, FASTEST, DRIFTS = 1.0, 100.0, 24  # radians along an open axis that are looked at, and how many of them
 SMALLEST, LARGEST = 1e-60, 1e60  # of sizes that are looked for
 CANCELLED = 1e-6  # of what a shift changes: waves that change less cancel each other
+HALVINGS = 14  # of the logarithm of an amplitude, which is found to a thousandth
 SAME = 1e-9  # values that differ by less than this fraction of their size are taken to be constant
 
 
@@ -71,6 +72,9 @@ class Trial:
         self.names = [u.name for u in problem.unknowns]
         self.clouds: dict[str, Cloud] = {}
         self.sources: dict[str, np.ndarray] = {}
+        self._waves = _AnyWaves()
+        self._bound: dict[str, list[Node]] = {}
+        self._rest: dict[tuple[Any, ...], np.ndarray] = {}
         for key in problem.conditions:
             region = problem.region(key)
             cloud = region.draw(_points(region, problem.domain), np.random.default_rng(0))
@@ -91,20 +95,32 @@ class Trial:
 
         `half_waves` has the number of half waves along every axis, where it is not that of `WAVES`.
         """
-        problem, cloud = self.problem, self.clouds[key]
-        waves, frame = _Waves(problem, offset, size, wave, half_waves), Frame(problem.domain.axes)
-        fields: dict[str, Field] = {n: Field(Leaf(waves, n, (0,) * len(frame.axes)), frame) for n in self.names}
-        fields |= {name: constant(guess, frame) for name, guess in problem.coefficients.items()}
-        normal = None if cloud.normal is None else cloud.normal.T
-        nodes = with_fields(problem.expressions[key], fields, problem.domain.axes, normal)
+        self._waves.now = _Waves(self.problem, offset, size, wave, half_waves)
         columns: list[np.ndarray] = []
-        for value, is_complex in zip(evaluate_many(nodes, cloud.x), problem.components[key], strict=True):
+        values = evaluate_many(self._expressions(key), self.clouds[key].x)
+        for value, is_complex in zip(values, self.problem.components[key], strict=True):
             columns += [np.real(value), np.imag(value)] if is_complex else [np.real(value)]
         return np.stack(columns, axis=1)
 
+    def _expressions(self, key: str) -> list[Node]:
+        """The expressions of a condition with waves for its unknowns; which waves these are is said later."""
+        if key not in self._bound:
+            problem, cloud = self.problem, self.clouds[key]
+            frame = Frame(problem.domain.axes)
+            fields: dict[str, Field] = {
+                name: Field(Leaf(self._waves, name, (0,) * len(frame.axes)), frame) for name in self.names
+            }
+            fields |= {name: constant(guess, frame) for name, guess in problem.coefficients.items()}
+            normal = None if cloud.normal is None else cloud.normal.T
+            self._bound[key] = list(with_fields(problem.expressions[key], fields, problem.domain.axes, normal))
+        return self._bound[key]
+
     def at_rest(self, key: str, offset: Mapping[str, float]) -> np.ndarray:
         """D of the offsets alone."""
-        return self.rows(key, offset, dict.fromkeys(self.names, 0.0), 0)
+        what = (key, *offset.values())
+        if what not in self._rest:
+            self._rest[what] = self.rows(key, offset, dict.fromkeys(self.names, 0.0), 0)
+        return self._rest[what]
 
     def response(
         self,
@@ -117,7 +133,7 @@ class Trial:
         rest = self.at_rest(key, offset)
         changes = [self.rows(key, offset, size, wave, half_waves) - rest for wave in range(len(WAVES))]
         found = _rms(np.concatenate(changes))
-        if half_waves is not None:
+        if half_waves is not None or not self.problem.domain.periodic_axes:
             return found
         # Waves around a ring have no mean: an integral sees them only if they are shifted.
         shifted = _rms(self.at_rest(key, {name: offset[name] + size[name] for name in offset}) - rest)
@@ -256,6 +272,17 @@ class Trial:
         return tuple(values[u.name] for u in self.problem.unknowns for _ in range(u.components))
 
 
+class _AnyWaves:
+    """Waves that are exchanged while an expression stays what it is."""
+
+    adds_up = False
+    now: _Waves
+
+    def derivatives(self, x: Any, wanted: dict[str, Wanted]) -> dict[str, Derivatives]:
+        """The wanted derivatives of the present waves."""
+        return self.now.derivatives(x, wanted)
+
+
 class _Waves:
     """offset + size·√2ⁿ Π cos(π k z_i + φ_i) for each unknown, z from 0 to 1 along every axis; periodic where it is."""
 
@@ -328,18 +355,27 @@ def unknowns_in(node: Node) -> list[Unknown]:
 
 
 def _solved(response: Callable[[float], float], wanted: float, *, linear: bool) -> float:
-    """The smallest amplitude with which a response is as large as wanted; 0 if there is none."""
+    """The smallest amplitude with which a response is as large as wanted; 0 if there is none.
+
+    A response that saturates, as that of a force which falls with the distance, may come close to what is wanted and
+    never get there. So an amplitude is at most twice the one that is good for half of it.
+    """
     if linear:
         slope = response(1.0)
         return wanted / slope if slope > 0 else 0.0
-    low, high = np.log(SMALLEST), np.log(LARGEST)
-    grid = np.linspace(low, high, 61)
+    grid = np.linspace(np.log(SMALLEST), np.log(LARGEST), 61)
     values = np.array([response(float(np.exp(a))) for a in grid])
+    half = _first(response, grid, values, wanted / 2)
+    return min(_first(response, grid, values, wanted) or np.inf, 2 * half)
+
+
+def _first(response: Callable[[float], float], grid: np.ndarray, values: np.ndarray, wanted: float) -> float:
+    """The smallest amplitude with which a response is as large as wanted, from its values on a grid of logarithms."""
     enough = np.isfinite(values) & (values >= wanted)
     if not enough.any() or enough[0]:
         return 0.0
     low, high = grid[np.argmax(enough) - 1], grid[np.argmax(enough)]
-    for _ in range(40):
+    for _ in range(HALVINGS):
         middle = (low + high) / 2
         value = response(float(np.exp(middle)))
         low, high = (low, middle) if np.isfinite(value) and value >= wanted else (middle, high)

@@ -16,6 +16,7 @@ from anagram.statement.detail import Detail
 from anagram.training.rungs import LEVELS, Plan, Rung
 from anagram.training.wide import SIZES, Width, next_above, next_spread
 
+SEES_BUMPS = 480  # features of a field with which narrow bumps in the data of a linear equation are looked for
 DEAR = 960  # features that cost more than small networks do
 FEW_DIGITS = 1e-4  # tolerances from here on are tried with the smallest network first
 RACE = 1  # the level at which numbers of layers race
@@ -58,7 +59,10 @@ class Facts:
 
     def width(self, most: int = SIZES[-1]) -> Width:
         """What the width of features depends on, and how many of them there may be."""
-        return Width(self.dimension, self.fields, self.goal, self.linear, most)
+        race = 0
+        if self.detail.data >= FINE:  # narrow bumps are not seen by few points
+            race = next((s for s in SIZES if s >= SEES_BUMPS * self.fields), SIZES[-1])
+        return Width(self.dimension, self.fields, self.goal, self.linear, most, race)
 
     @property
     def goal(self) -> float:
@@ -97,7 +101,7 @@ def _next_wide(facts: Facts, rungs: Sequence[Rung], networks: Sequence[Rung]) ->
     if facts.points_given or not facts.wide:
         return None
     spread = None
-    if facts.detail.data < FINE:  # narrow bumps are seen by few points, and need features where they are
+    if facts.linear or facts.detail.data < FINE:  # where not even small networks see all of the data, others come first
         # A nonlinear equation is solved several times: small networks are cheaper than very many features.
         dear = not facts.linear and all(r.plan.level < RACE for r in networks)
         spread = next_spread(facts.width(DEAR if dear else SIZES[-1]), rungs)

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from anagram.compound import Compound
-from anagram.compound.batch import Batch, checked_seed, count_rows, point_rules, sample, warn_if_few
+from anagram.compound.batch import Batch, checked_seed, count_rows, in_round_numbers, point_rules, sample, warn_if_few
 from anagram.compound.judge import Judge, Measured
 from anagram.errors import AnagramError, PointsWarning, ProblemError, RunWarning, SettingError
 from anagram.models import ParametricModel, count_parameters
@@ -79,9 +79,12 @@ class Trainer:
         )
         self.moving = tuple(points for points in kinds if points.conditions)
         self.batch = sample(problem, rules, seed=self.seed)
+        self.points = sum(len(part.x) for part in self.batch.values())
         refuse_too_large(self.method, self.model.parameters, count_rows(self.batch))
         if self.pool is None and not any(points.are_new for points in self.moving):
             warn_if_few(self.batch, self.model.parameters)
+        if self.method.steps_are_few and not self.moving:
+            self.batch = in_round_numbers(self.batch)  # compiling takes longer than all of its steps
         self.judge = Judge(self.compound, self.batch, self.seed)
         self.history = History()
         self.best: Best | None = None
@@ -327,7 +330,7 @@ class Trainer:
             # Where points are given there are no others: these losses are on the points of the run itself.
             "given_points": [k for k in self.problem.conditions if isinstance(self.problem.region(k), PointSet)],
             "parameters": self.model.parameters,
-            "points": sum(len(part.x) for part in self.batch.values()),
+            "points": self.points,
             "rows": count_rows(self.batch),
             "coefficients": self.model.coefficients(theta),
             "best": {"step": best.step, "validation_loss": best.validation_loss},

@@ -17,6 +17,7 @@ import numpy as np
 from anagram.training.rungs import Plan, Rung
 
 SIZES = (160, 320, 640, 960, 1280, 1800, 2560)  # parameters
+FIRST = {1: 160, 2: 320, 3: 320}  # at which steepness is found: as many as are compiled and solved in no time
 MOST_DIMENSIONS = 3
 STEEPNESS = {1: 0.2, 2: 0.35, 3: 0.3}  # times the d-th root of the number of parameters of a field
 RACE = (1.0, 0.5, 2.0)  # times as steep
@@ -33,18 +34,28 @@ HOLDS = 0.3  # residuals below which a smooth solution may come out with more fe
 ASTRAY = 0.1  # residuals that are left where a nonlinear equation was not solved: more features do not help
 GOT_HOLD = 0.05  # residuals of networks that know roughly what a solution looks like
 BETTER = 0.35  # of the residual of a network that features on top of it must come to
+ALIKE = 1.5  # times the residual of the best: about as good
 ROUNDING = 1e-12  # residuals that are rounding
 
 
 @dataclass(frozen=True)
 class Width:
-    """What the width of features depends on besides the rungs: dimensions, fields, the error that is aimed at."""
+    """What the width of features depends on besides the rungs: dimensions, fields, the error that is aimed at.
+
+    `race` is the width at which their steepness is found, if not `FIRST`, and `most` the largest one.
+    """
 
     dimension: int
     fields: int
     goal: float
     linear: bool
     most: int = SIZES[-1]
+    race: int = 0
+
+    @property
+    def first(self) -> int:
+        """The first width."""
+        return self.race or FIRST[self.dimension]
 
 
 def next_spread(facts: Width, rungs: Sequence[Rung]) -> Plan | None:
@@ -52,19 +63,20 @@ def next_spread(facts: Width, rungs: Sequence[Rung]) -> Plan | None:
     if facts.dimension > MOST_DIMENSIONS:
         return None
     own = [r for r in rungs if r.plan.features and r.plan.below < 0]
-    first = Plan(0, features=SIZES[0], steepness=_steepness(facts, SIZES[0]), density=DENSITY[facts.dimension])
+    first = Plan(0, features=facts.first, steepness=_steepness(facts), density=DENSITY[facts.dimension])
     if not own:
         return first
-    raced = [r for r in own if r.plan.features == SIZES[0]]
+    raced = [r for r in own if r.plan.features == facts.first]
     if not facts.linear and _best(own).outcome.residual > ASTRAY:
         return None
-    if len(raced) == len(own) and not _is_enough(facts, _best(raced)):
+    # Even the first one, if it is good, needs another to be compared with.
+    if len(raced) == len(own) and (len(raced) == 1 or not _is_enough(facts, _best(raced))):
         other = _raced(facts, first, raced)
         if other is not None:
             return other
     levels = _levels(own)
     if len(levels) == 1:
-        return _wider(facts, levels[-1], SIZES[1])
+        return _wider(facts, levels[-1], 2 * facts.first)
     return _onwards(facts, levels)
 
 
@@ -83,10 +95,15 @@ def _raced(facts: Width, first: Plan, raced: Sequence[Rung]) -> Plan | None:
         plan = replace(best, times=UNEVEN, axis=axis)
         if plan not in uneven:
             return plan
-    # What was better than even features may be better still.
     winner = _best(raced).plan
+    if winner.times == 1.0:
+        return None
+    # What was better than even features may be better still; and what was too flat along one axis no longer is.
     more = replace(winner, times=UNEVEN * winner.times)
-    return more if winner.times > 1.0 and winner.times < MOST_UNEVEN and more not in uneven else None
+    flatter = replace(winner, steepness=winner.steepness / 2)
+    others = [more, flatter] if winner.times < MOST_UNEVEN else [flatter]
+    steepnesses = {p.steepness for p in uneven}
+    return next((p for p in others if p not in uneven and (p is more or len(steepnesses) == 1)), None)
 
 
 def next_above(facts: Width, rungs: Sequence[Rung]) -> Plan | None:
@@ -147,14 +164,20 @@ def _wider(facts: Width, now: Rung, wanted: int) -> Plan | None:
     return replace(now.plan, features=size, steepness=steeper * now.plan.steepness)
 
 
-def _steepness(facts: Width, size: int) -> float:
-    return STEEPNESS[facts.dimension] * (size / facts.fields) ** (1 / facts.dimension)
+def _steepness(facts: Width) -> float:
+    return STEEPNESS[facts.dimension] * (facts.first / facts.fields) ** (1 / facts.dimension)
 
 
 def _levels(rungs: Sequence[Rung]) -> list[Rung]:
     """The best rung of each size, from narrow to wide."""
     sizes = sorted({r.plan.features for r in rungs})
-    return [_best([r for r in rungs if r.plan.features == size]) for size in sizes]
+    return [_promising([r for r in rungs if r.plan.features == size]) for size in sizes]
+
+
+def _promising(rungs: Sequence[Rung]) -> Rung:
+    """The best one; of those that are about as good the flattest, whose errors will fall fastest with the width."""
+    best = _best(rungs).outcome.residual
+    return min((r for r in rungs if r.outcome.residual <= ALIKE * best), key=lambda r: r.plan.steepness)
 
 
 def _best(rungs: Sequence[Rung]) -> Rung:
