@@ -217,6 +217,20 @@ class FunctionSource:
         return {c: Derivatives({index: value(index) for index in which.indices}) for c, which in wanted.items()}
 
 
+def takes_traced(function: Callable[..., Any], *shapes: tuple[int, ...]) -> bool:
+    """Whether a function can be given traced numbers; those with functions of NumPy inside cannot.
+
+    Whatever else is wrong with it is said where it is used.
+    """
+    try:
+        jax.eval_shape(function, *(jax.ShapeDtypeStruct(shape, float) for shape in shapes))
+    except jax.errors.TracerArrayConversionError:
+        return False
+    except Exception:
+        return True
+    return True
+
+
 def nested(function: PointFunction, index: Index) -> PointFunction:
     """∂^α of a function of one point.
 

@@ -308,7 +308,7 @@ class Problem:
         place = self.region(key)
         if place is self.domain or (isinstance(place, Along) and place.dimension == 0):
             return ""
-        return f" for {place!r}" if isinstance(place, Along) else f" on {place!r}"
+        return f" for {place!r}" if isinstance(place, Along) else f" on {place.called_in(self.domain)}"
 
     def _repr_latex_(self) -> str:
         """For notebooks."""
