@@ -210,7 +210,7 @@ class Patches(Union):
         owner: the domain it belongs to.
     """
 
-    def __init__(self, patches: Sequence[Patch], label: str, owner: Any = None) -> None:
+    def __init__(self, patches: Sequence[Region], label: str, owner: Any = None) -> None:
         super().__init__(tuple(patches))
         self.label, self.owner = label, owner
 
