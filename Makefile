@@ -23,8 +23,8 @@ ifeq ($(shell uname -m),x86_64)
 	$(OLD_PROCESSOR) $(BIN)/pytest -m rounding
 endif
 
-test-long: check browser  ## all tests with twenty times as many damaged files, as on an old processor, and as users compile
-	ANAGRAM_FUZZ=20 $(BIN)/pytest
+test-long: check browser  ## all tests, long ones too, with twenty times as many damaged files, as on an old processor, as users compile
+	ANAGRAM_FUZZ=20 ANAGRAM_LONG=1 $(BIN)/pytest
 	$(OLD_PROCESSOR) $(BIN)/pytest
 	ANAGRAM_TESTS_AS_USERS=1 $(BIN)/pytest
 
