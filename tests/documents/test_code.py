@@ -1,6 +1,6 @@
 """Every block of Python in README.md and in docs/ is executed, page by page, from the first to the last.
 
-What a page takes for granted stands in a comment before its first block, `<!-- setup` … `-->`, which readers do not see.
+What a page takes for granted stands in a comment before its first block, `<!-- setup` … `-->`, which is not shown.
 A block below the comment `<!-- slow -->` is executed by `make test-long` alone, and so is what needs its results;
 `<!-- setup slow` is the same for setups.
 """
@@ -51,7 +51,7 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
     with mpl.rc_context({"backend": "agg"}):
         for block in runnable(page):
             # Errors name the line of the page.
-            exec(compile("\n" * (block.line - 1) + block.code, page, "exec"), names)  # noqa: S102
+            exec(compile("\n" * (block.line - 1) + block.code, page, "exec"), names)
 
 
 def test_no_block_is_overlooked():
