@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from mkdocs.structure.files import File
 
 HIDDEN = re.compile(r"^<!-- (?:setup(?: slow)?\n.*?|slow )-->\n\n?", re.DOTALL | re.MULTILINE)
+EQUATIONS = re.compile(r'<div class="anagram-equations" data-text="([^"]*)">.*?</div>', re.DOTALL)
 HOW_TO = "How to"
 WORKER, REMOTE_WORKER = "assets/worker.js", "https://unpkg.com/iframe-worker/shim"
 PICTURE = re.compile(r"^!\[[^\]]*\]\((?P<name>\w+)\.png\)$", re.MULTILINE)
@@ -114,10 +114,7 @@ def _as_markdown(notebook: Path) -> str:
 def _shown(output: dict[str, Any]) -> str:
     data = output.get("data", {})
     if "text/html" in data:
-        return "".join(data["text/html"])
-    if "image/png" in data:
-        picture = "".join(data["image/png"]).strip()
-        base64.b64decode(picture, validate=False)  # an error now and not a hole in the page
-        return f"![](data:image/png;base64,{picture.replace(chr(10), '')})"
+        # The site has no program that typesets LaTeX: equations come as text.
+        return EQUATIONS.sub(r"<pre><code>\1</code></pre>", "".join(data["text/html"]))
     text = "".join(data.get("text/plain", output.get("text", "")))
     return f"```text\n{text.strip()}\n```" if text.strip() else ""

@@ -130,6 +130,12 @@ class Solution(Reached):
 
         return convergence_figure(self, path)
 
+    def _repr_html_(self) -> str:
+        """For notebooks: equations, numbers and a picture."""
+        from anagram.showing.notebook import solution_html
+
+        return solution_html(self)
+
     # -- elsewhere ------------------------------------------------------------------------------------
     def to_numpy(self, grid: Any, operators: Any = None, *, at: Any = None) -> dict[str, Any]:
         """Coordinates by axis and values by name on a tensor grid; see `anagram.showing.export.grid_values`."""
