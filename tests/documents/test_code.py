@@ -47,7 +47,7 @@ def runnable(page):
 @pytest.mark.parametrize("page", [p for p in PAGES if runnable(p)], ids=lambda p: str(p.relative_to(ROOT)))
 def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names = {"__name__": page.stem}
+    names = {"__name__": "__main__" if LONG else page.stem}
     with mpl.rc_context({"backend": "agg"}):
         for block in runnable(page):
             # Errors name the line of the page.
