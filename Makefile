@@ -6,7 +6,7 @@ PROBLEM ?= laplace-2d
 ARGS    ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help solve test test-long check browser format bench clean
+.PHONY: help solve test test-long check browser docs format bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 10
@@ -23,8 +23,8 @@ ifeq ($(shell uname -m),x86_64)
 	$(OLD_PROCESSOR) $(BIN)/pytest -m rounding
 endif
 
-test-long: check browser  ## all tests with twenty times as many damaged files, as on an old processor, and as users compile
-	ANAGRAM_FUZZ=20 $(BIN)/pytest
+test-long: check browser  ## all tests, long ones too, with twenty times as many damaged files, as on an old processor, as users compile
+	ANAGRAM_FUZZ=20 ANAGRAM_LONG=1 $(BIN)/pytest
 	$(OLD_PROCESSOR) $(BIN)/pytest
 	ANAGRAM_TESTS_AS_USERS=1 $(BIN)/pytest
 
@@ -36,6 +36,10 @@ check: $(VENV)/.dev  ## formatting, lint and types
 browser: $(VENV)/.dev  ## the browser that tests of pages need, fetched once into .venv
 	@$(BIN)/python tests/showing/report/chromium.py
 
+docs: $(VENV)/.docs  ## the site, written to site/; a wrong link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "site/index.html  (open it in a browser)"
+
 format: $(VENV)/.dev  ## format the code and mend what lint can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -44,7 +48,7 @@ bench: $(VENV)/.run  ## what a step costs, and what a user waits for
 	$(BIN)/python bench/step_cost.py
 
 clean:  ## remove the environment and caches
-	rm -rf $(VENV) .pytest_cache .ruff_cache
+	rm -rf $(VENV) site .pytest_cache .ruff_cache
 
 # The files .venv/.run and .venv/.dev say what is installed; they are older than what they depend on
 # exactly when something must be installed again.
@@ -58,4 +62,8 @@ $(VENV)/.run: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@touch $@ $(VENV)/.run
+
+$(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
 	@touch $@ $(VENV)/.run

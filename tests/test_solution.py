@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 
@@ -82,3 +84,19 @@ def test_mistakes_are_named(quick_solution, mistake):
 
 def test_it_says_what_it_is(quick_solution):
     assert "heat: 12 steps" in repr(quick_solution)
+
+
+def test_estimates_are_kept_with_the_solution(quick_solution, tmp_path):
+    q = quick_solution
+    solution = ag.Solution(q.problem, q.model, q.theta, q.history, dict(q.summary), q.configuration)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ag.EstimateWarning)
+        value = solution.error_estimate
+        solution.save(tmp_path / "run")
+        loaded = ag.load(tmp_path / "run")
+        loaded.problem = None  # as of a problem of one's own
+        assert loaded.error_estimate == value
+    assert loaded.relative_error_estimate == solution.estimate_error().relative
+    loaded.summary["error_estimate"] = {"value": None, "reasons": ["the model is large"]}
+    with pytest.raises(ag.ProblemError, match="was not estimated: the model is large"):
+        _ = loaded.error_estimate

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from anagram import catalogue
+from anagram.errors import ProblemError
 from anagram.keeping.solutions import read_solution, save
 from anagram.showing import export
 from anagram.statement.problem import Problem
@@ -50,13 +51,19 @@ class Solution(Reached):
             if not noted.get("reliable"):
                 warn_of_doubt(noted["value"], noted.get("reasons") or ())
             return noted["value"]
+        if self.problem is None and isinstance(noted, Mapping) and noted.get("reasons"):
+            raise ProblemError(
+                f"the error of this solution was not estimated: {'; '.join(noted['reasons'])}. To estimate it now, "
+                "pass load(..., problem=problem)"
+            )
         warn_if_unreliable(self._estimate)
         return self._estimate.value
 
     @property
     def relative_error_estimate(self) -> float | None:
         """The estimated relative error, the largest among the unknowns and coefficients; None if it was not made."""
-        return self.summary.get("relative_error_estimate")
+        known = self.summary.get("relative_error_estimate")
+        return self.noted_estimate.get("relative") if known is None else known
 
     @property
     def tol(self) -> float | None:
@@ -123,6 +130,12 @@ class Solution(Reached):
 
         return convergence_figure(self, path)
 
+    def _repr_html_(self) -> str:
+        """For notebooks: equations, numbers and a picture."""
+        from anagram.showing.notebook import solution_html
+
+        return solution_html(self)
+
     # -- elsewhere ------------------------------------------------------------------------------------
     def to_numpy(self, grid: Any, operators: Any = None, *, at: Any = None) -> dict[str, Any]:
         """Coordinates by axis and values by name on a tensor grid; see `anagram.showing.export.grid_values`."""
@@ -147,7 +160,13 @@ class Solution(Reached):
         return export.as_function(self, with_parameters=with_parameters)
 
     def save(self, folder: str | Path) -> Path:
-        """Write ``solution.safetensors``, ``run.json`` and ``metrics.jsonl`` into a folder, for `anagram.load`."""
+        """Write ``solution.safetensors``, ``run.json`` and ``metrics.jsonl`` into a folder, for `anagram.load`.
+
+        An error that was estimated since is written with them.
+        """
+        computed = vars(self).get("_estimate")
+        if computed is not None and not self.summary.get("error_estimate"):
+            self.summary["error_estimate"] = computed.as_json()
         return save(self, folder)
 
 

@@ -257,7 +257,10 @@ def problem_of_record(path: Path, record: dict[str, Any]) -> Problem:
             f"the problem of the run in '{path}' is stated in a Python file, which is executed only if you name it: "
             f"{how_to_go_on(path, record)}"
         )
-    raise FileError(f"the problem of the run in '{path}' is your own: give it again, problem=...")
+    raise FileError(
+        f"the problem of the run in '{path}' is your own, stated in Python: give it again there, as in "
+        f"anagram.resume('{path}', problem)"
+    )
 
 
 def warn_of_other_versions(record: dict[str, Any], what: str) -> list[str]:

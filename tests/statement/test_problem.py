@@ -251,3 +251,50 @@ def test_a_restated_problem_is_another_one():
     assert other.conditions["c"].operator is problem.conditions["c"].operator
     # A condition may be called like anything that `restated` takes.
     assert "origin" in ag.Problem(LINE, origin=ag.Condition(lambda u: u)).conditions
+
+
+def test_functions_of_numpy_and_of_jax_mean_the_same():
+    x = np.linspace(0.1, 0.9, 5)
+    for ours, theirs in (
+        (LINE.field(lambda x: np.sin(x) * x), LINE.field(lambda x: jnp.sin(x) * x)),
+        (LINE.coordinate("x").map(np.exp), LINE.coordinate("x").map(jnp.exp)),
+        (LINE.coordinate("x").map(lambda v: np.exp(v) + 1), LINE.coordinate("x").map(lambda v: jnp.exp(v) + 1)),
+        (LINE.field(lambda x: np.float64(2.0)), LINE.field(lambda x: 2.0)),
+    ):
+        for derivative in (lambda f: f, lambda f: f.d("x", "x")):
+            assert_close([derivative(ours)(v) for v in x], [derivative(theirs)(v) for v in x], 1e-14)
+    with pytest.raises(ag.ProblemError, match="jnp.sin does not take fields: write np.sin"):
+        ag.Problem(LINE, equation=ag.Condition(lambda u: jnp.sin(u)))
+    with pytest.raises(ag.ProblemError, match="write it with jax.numpy"):
+        LINE.field(lambda x: np.interp(x, [0, 1], [2, 3]))
+
+
+def test_lists_of_values_belong_to_given_points():
+    points = LINE.points(x=[0.25, 0.75])
+    for values in ([1.0, 2.0], (1, 2), [np.float64(1.0), 2]):
+        problem = ag.Problem(LINE, e=ag.Condition(lambda u: u.d("x")), data=ag.Condition(lambda u: u, points, values))
+        assert_close(ag.sample(problem, 4)["data"].source, [[1.0], [2.0]])
+    two = ag.Problem(LINE, data=ag.Condition(lambda u, v: (u, v), points, (1.0, 2.0)), unknowns=("u", "v"))
+    assert_close(ag.sample(two, 4)["data"].source, [[1.0, 2.0], [1.0, 2.0]])  # one for each component
+    for region, values in ((points, [1.0, 2.0, 3.0]), (LINE.boundary(), [1.0, 2.0])):
+        with pytest.raises(ag.ProblemError, match="one value for each point goes with on=domain.points"):
+            ag.Problem(LINE, data=ag.Condition(lambda u: u, region, values))
+
+
+def test_boundaries_say_of_which_shape_they_are():
+    disk = ag.Disk()
+    holed = ag.Box(x=(-2, 2), y=(-2, 2)) - disk
+    problem = ag.Problem(
+        holed,
+        equation=ag.Condition(lambda u: u.laplacian()),
+        hole=ag.Condition(lambda u: u, on=disk.boundary()),
+        walls=ag.Condition(lambda u: u, on=holed.boundary("box")),
+        all=ag.Condition(lambda u: u, on=disk.boundary() | holed.boundary("box")),
+    )
+    lines = dict(line.strip().split(": ", 1) for line in str(problem).splitlines()[1:])
+    assert lines["hole"] == "u = 0 on boundary() of Disk(center=(0, 0), radius=1)"
+    assert lines["walls"] == "u = 0 on boundary('box')"
+    assert "boundary() of Disk(center=(0, 0), radius=1) | boundary('box') of" in lines["all"]
+    tube = ag.Box(t=(0, 1)) * disk
+    moving = ag.Problem(tube, e=ag.Condition(lambda u: u.d("t")), w=ag.Condition(lambda u: u, on=tube.boundary()))
+    assert "w: u = 0 on boundary() of Disk(center=(0, 0), radius=1)" in str(moving)

@@ -2,6 +2,7 @@
 
 import json
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -119,3 +120,22 @@ def test_datasets_have_the_period():
     data = solution.to_xarray({"t": 2, "x": 5})
     assert_close(data["x"].attrs["period"], 2 * np.pi)
     assert "period" not in data["t"].attrs
+
+
+def test_sources_must_be_periodic_along_rings():
+    ring = ag.Box(t=(0, 1), x=ag.periodic(0, 2))
+    equation = ag.Condition(lambda u: u.d("t"))
+    for wrong in (
+        {"equation": ag.Condition(lambda u: u.d("t"), equals=lambda t, x: t * x)},
+        {"equation": equation, "start": ag.Condition(lambda u: u, on=ring.face(t=0), equals=lambda x: x)},
+        {"equation": equation, "held": ag.Condition(lambda u: u, on=ring.slice(t=0.5), equals=ring.coordinate("x"))},
+    ):
+        with pytest.raises(ag.ProblemError, match="the axis 'x' is periodic and the source is not"):
+            ag.Problem(ring, **wrong)
+    ag.Problem(
+        ring,
+        equation=ag.Condition(lambda u: u.d("t"), equals=lambda t, x: t * jnp.sin(jnp.pi * x)),
+        tooth=ag.Condition(lambda u: u, on=ring.face(t=0), equals=lambda x: x / 2 - jnp.floor(x / 2)),
+        value=ag.Condition(lambda u: u, on=ring.slice(x=0.5), equals=lambda t: t),
+        data=ag.Condition(lambda u: u, on=ring.points(t=0.5, x=[0.0, 1.0]), equals=[1.0, 2.0]),
+    )

@@ -62,8 +62,10 @@ def refuse_foreign(record: Path) -> None:
 def how_to_go_on(path: Path, record: dict[str, Any]) -> str:
     """What to type, on the command line or in Python, to go on with a run."""
     origin = record.get("origin")
-    named = f" {path / 'problem.py'}" if isinstance(origin, dict) and "file" in origin else ""
-    return f"anagram solve{named} --resume {path}, or anagram.resume('{path}')"
+    of_file = isinstance(origin, dict) and "file" in origin
+    named = f" {path / 'problem.py'}" if of_file else ""
+    given = ", problem" if of_file else ""  # a file is executed only if it is named
+    return f"anagram solve{named} --resume {path}, or anagram.resume('{path}'{given})"
 
 
 def description(model: ParametricModel, problem: Problem | None) -> dict[str, Any]:

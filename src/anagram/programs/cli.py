@@ -13,7 +13,7 @@ from anagram.programs.commands.listing import list_problems
 from anagram.programs.commands.repeat import repeat
 from anagram.programs.commands.report import report
 from anagram.programs.commands.reproduce import reproduce
-from anagram.programs.commands.solve import solve
+from anagram.programs.commands.solve import EXAMPLES, solve
 from anagram.programs.commands.sweep import sweep
 from anagram.version import __version__
 
@@ -24,7 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("list")(list_problems)
-app.command()(solve)
+app.command(epilog=EXAMPLES)(solve)
 app.command()(report)
 app.command()(sweep)
 app.command()(repeat)

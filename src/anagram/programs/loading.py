@@ -14,6 +14,8 @@ from typing import Any
 
 from anagram import catalogue
 from anagram.errors import AnagramError, SettingError
+from anagram.keeping.runfolder import PROBLEM
+from anagram.keeping.runrecord import read_record
 from anagram.statement.problem import Problem
 from anagram.training.case import Case, case_of
 from anagram.untrusted import read_text
@@ -50,6 +52,18 @@ def case_again(target: str, origin: Any, folder: Path) -> Case:
             raise SettingError(f"the record in '{folder}' is damaged ({type(error).__name__}: {error})") from error
     case = _from_file(Path(_file_and_name(target)[0]), str(origin.get("problem")))
     return replace(case, problem=case.problem.restated(name=str(origin.get("name")), origin=origin))
+
+
+def is_of_file(folder: Path) -> bool:
+    """Whether the problem of a run is stated in a Python file, of which its folder has a copy."""
+    origin = read_record(folder).get("origin")
+    return isinstance(origin, dict) and "file" in origin
+
+
+def case_of_folder(folder: Path) -> Case | None:
+    """The problem of the file in the folder of a run, which is executed; None if it is not stated in one."""
+    origin = read_record(folder).get("origin")
+    return case_again(str(folder / PROBLEM), origin, folder) if is_of_file(folder) else None
 
 
 def _refuse_other(target: str, origin: Any, folder: Path) -> None:
@@ -126,7 +140,9 @@ def _from_file(path: Path, attribute: str) -> Case:
         have = f"it has {', '.join(found)}" if found else "it defines none: assign one, problem = ag.Problem(...)"
         raise SettingError(f"'{path}' has no problem named '{name}'; {have}")
     problem = found[name]
-    called = path.stem if problem.name == "problem" else problem.name
+    # The one called `problem` has the name of its file, others that of their variable.
+    unnamed = path.stem if name == "problem" else name
+    called = unnamed if problem.name == "problem" else problem.name
     origin = {"file": path.name, "problem": name, "name": called, "sha256": digest_of(source)}
     return replace(case_of(problem.restated(name=called, origin=origin)), source=source)
 

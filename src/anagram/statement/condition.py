@@ -32,7 +32,7 @@ class Condition:
             condition) and complex ones.
         on: the region; the whole domain if left out.
         equals: the source f: a number, a function of the point ``lambda t, x: ...``, a tuple of these
-            for a vector-valued condition, or an array of values on ``domain.points(...)``.
+            for a vector-valued condition, or an array or a list of values on ``domain.points(...)``.
         weight: how much the mean square of this condition counts in the loss; see `Problem.weight` for what it is
             unless given. A positive number; or a positive function of the point ``lambda t, x: 1 / (0.1 + t)``, or an
             array of values on ``domain.points(...)``, by which the weight of each point is multiplied.
@@ -299,9 +299,9 @@ def _source_columns(equals: Any, region: Region, x: np.ndarray, count: int, what
         return columns
     if isinstance(equals, Field):
         return _repeat(evaluate_many([equals.node], x)[0], count, what)
-    if isinstance(equals, tuple | list):
+    if isinstance(equals, tuple | list) and not _is_one_for_each(equals, region, count):
         if len(equals) != count:
-            hint = "" if count > 1 else "; values measured at points are given as an array"
+            hint = "" if count > 1 else "; one value for each point goes with on=domain.points(...)"
             raise ProblemError(f"{what}: the operator has {count} component(s) but the source has {len(equals)}{hint}")
         return [_source_columns(e, region, x, 1, what)[0] for e in equals]
     array = np.asarray(equals)
@@ -318,6 +318,14 @@ def _source_columns(equals: Any, region: Region, x: np.ndarray, count: int, what
         wanted = f"({len(x)},)" if count == 1 else f"({len(x)}, {count})"
         raise ProblemError(f"{what}: the source has shape {array.shape}, the points and components need {wanted}")
     return list(array.reshape(len(x), count).T)
+
+
+def _is_one_for_each(equals: Sequence[Any], region: Region, count: int) -> bool:
+    """Whether a list of numbers has a value for each of the given points, and not one for each component."""
+    if not isinstance(region, PointSet) or (len(equals) == count and (count > 1 or len(region.x) > 1)):
+        return False
+    numbers = all(isinstance(value, int | float | complex | np.number) for value in np.ravel(np.array(equals, object)))
+    return len(equals) == len(region.x) and numbers
 
 
 def _repeat(values: np.ndarray, count: int, what: str) -> list[np.ndarray]:

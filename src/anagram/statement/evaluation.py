@@ -237,6 +237,20 @@ def in_chunks(call: Callable[[np.ndarray], Any], points: np.ndarray) -> Any:
     return jax.tree.map(lambda *parts: np.concatenate([np.asarray(p) for p in parts])[: len(points)], *chunks)
 
 
+def takes_traced(function: Callable[..., Any], *shapes: tuple[int, ...]) -> bool:
+    """Whether a function can be given traced numbers; those with functions of NumPy inside cannot.
+
+    Whatever else is wrong with it is said where it is used.
+    """
+    try:
+        jax.eval_shape(function, *(jax.ShapeDtypeStruct(shape, float) for shape in shapes))
+    except jax.errors.TracerArrayConversionError:
+        return False
+    except Exception:
+        return True
+    return True
+
+
 def nested(function: PointFunction, index: Index) -> PointFunction:
     """∂^α of a function of one point.
 

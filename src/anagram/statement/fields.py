@@ -22,7 +22,7 @@ from anagram.errors import ProblemError
 from anagram.statement import expressions
 from anagram.statement.arguments import call_by_name
 from anagram.statement.beyond import moved, no_normal
-from anagram.statement.evaluation import FunctionSource, PointFunction, evaluate
+from anagram.statement.evaluation import FunctionSource, PointFunction, evaluate, takes_traced
 from anagram.statement.expressions import NORMAL, Apply, Index, Leaf, Named, Node, Number, Unknown, everything
 from anagram.statement.notation import latex_of, text_of
 
@@ -152,6 +152,11 @@ class Field:
     # -- algebra --------------------------------------------------------------------------------------
     def map(self, function: Callable[..., Any], *others: Any) -> Field:
         """The field x ↦ function(u(x), ...), for example ``u.map(jnp.tanh)``."""
+        # Functions of NumPy act on fields, and not on the traced numbers that all others are given.
+        if isinstance(function, np.ufunc) or not takes_traced(function, *[()] * (1 + len(others))):
+            found = function(self, *others)
+            if isinstance(found, Field):
+                return found
         return _combine(function, self, *others)
 
     def __add__(self, other: Any) -> Field:

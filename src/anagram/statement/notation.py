@@ -87,6 +87,11 @@ def latex_of(node: Node, axes: Sequence[str]) -> str:
     return _written(node, _Style(axes, latex=True))
 
 
+def latex_name(name: str) -> str:
+    """An unknown, a coefficient or an axis in LaTeX."""
+    return _Style((), latex=True).name(name)
+
+
 def _written(root: Node, style: _Style) -> str:
     written: dict[int, tuple[str, int]] = {}
     for count, node in enumerate(postorder([root])):

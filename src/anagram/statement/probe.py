@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,7 @@ def check_conditions(problem: Problem) -> dict[str, tuple[bool, ...]]:
         components[key] = _components(problem, key, region, what)
         _check_places(problem, key, cloud, what)
         source_rows(problem.sources[key], region, cloud.x, components[key], what)
+        _check_period(problem, key, components[key])
         problem.weights_at(key, cloud.x)
         clouds[key] = cloud
     _check_values(problem, clouds)
@@ -63,6 +65,28 @@ def check_periods(problem: Problem, x: np.ndarray) -> None:
                 raise ProblemError(
                     f"the axis '{axis}' is periodic and the solution '{name}' is not: it differs at the two ends"
                 )
+
+
+def _check_period(problem: Problem, key: str, is_complex: tuple[bool, ...]) -> None:
+    """A source has the same values at both ends of a periodic axis along which its condition holds."""
+    region, source, what = problem.region(key), problem.sources[key], f"condition '{key}'"
+    axes = [a for a in problem.domain.periodic_axes if all(part.goes_around(a) for part in region.parts)]
+    if not axes or not any(callable(part) for part in (source if isinstance(source, tuple) else (source,))):
+        return
+    # Nodes at equal distances may all be zeros of a wave.
+    x = region.draw(Kronecker(64), np.random.default_rng(0)).x
+    rows = source_rows(source, region, x, is_complex, what)
+    for axis in axes:
+        here = np.arange(x.shape[1]) == problem.domain.axes.index(axis)
+        low, high = (
+            source_rows(source, region, np.where(here, end, x), is_complex, what)
+            for end in problem.domain.intervals[axis]
+        )
+        if np.max(np.abs(high - low)) > PERIODIC * max(np.max(np.abs(rows)), np.max(np.abs(low))):
+            raise ProblemError(
+                f"{what}: the axis '{axis}' is periodic and the source is not: it differs at the two ends; write it so "
+                f"that it has the same value there, or leave the axis open, {axis}=(low, high)"
+            )
 
 
 def state_conditions(problem: Problem) -> dict[str, tuple[Node, ...]]:
@@ -148,6 +172,13 @@ def _explained(what: str) -> Iterator[None]:
     except Exception as error:
         hint = "write np.exp(u) or u.map(jnp.exp) for functions of fields, domain.field(...) for functions of the point"
         if "Field" in str(error):
+            # JAX names the function in its message.
+            found = re.search(r"[Aa]rgument to \W*(?:\w+ of )?\W*function (?:\w+\.)*(\w+)", str(error))
+            if found is not None and found[1] in dir(np):
+                name = found[1]
+                raise ProblemError(
+                    f"{what}: jnp.{name} does not take fields: write np.{name}(u), or u.map(jnp.{name})"
+                ) from error
             raise ProblemError(f"{what}: a function was given a field that it does not know: {hint}") from error
         reason = (str(error).splitlines() or [""])[0]
         raise ProblemError(

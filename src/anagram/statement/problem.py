@@ -27,6 +27,7 @@ from anagram.statement.domains import Along, Domain, Kronecker, Region
 from anagram.statement.exactly import ansatz_of
 from anagram.statement.expressions import Node, everything
 from anagram.statement.expressions import Unknown as Symbol
+from anagram.statement.notation import latex_name
 from anagram.statement.stating import check_names, first_guess, gathered_conditions, known_solutions, stated_unknowns
 from anagram.statement.unknowns import Ansatz, Unknown, Unknowns
 
@@ -308,11 +309,12 @@ class Problem:
         place = self.region(key)
         if place is self.domain or (isinstance(place, Along) and place.dimension == 0):
             return ""
-        return f" for {place!r}" if isinstance(place, Along) else f" on {place!r}"
+        return f" for {place!r}" if isinstance(place, Along) else f" on {place.called_in(self.domain)}"
 
     def _repr_latex_(self) -> str:
         """For notebooks."""
-        rows = []
+        unknowns = ", ".join(latex_name(u.name) for u in self.unknowns)
+        rows = [rf"\text{{find}}\quad & {unknowns} \quad\text{{on {_plain(repr(self.domain))}}}"]
         for key in self.conditions:
             where = self._where(key)
             where = where and rf" \quad\text{{{_plain(where)}}}"

@@ -82,6 +82,16 @@ class ErrorEstimate:
         """Whether nothing speaks against it."""
         return not self.reasons
 
+    def as_json(self) -> dict[str, Any]:
+        """What the summary of a run keeps of it."""
+        return {
+            "value": self.value,
+            "relative": self.relative,
+            "reliable": self.reliable,
+            "reasons": list(self.reasons),
+            "coefficients": self.coefficients,
+        }
+
     def __float__(self) -> float:
         return self.value
 

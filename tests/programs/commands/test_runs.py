@@ -47,13 +47,14 @@ def test_a_run_of_a_file_goes_on_with_the_file_or_its_copy(folder):
         assert result.exit_code == 0, result.output
     np.testing.assert_array_equal(theta(folder / "run"), theta(folder / "whole"))
     record = json.loads((folder / "run" / "run.json").read_text())
-    assert record["summary"]["problem"] == "bend"
+    assert record["summary"]["problem"] == "mine"  # of several problems in a file, the name of its variable
     assert record["origin"]["problem"] == "mine"
 
 
 def test_what_may_not_be_changed_is_refused(folder):
     for arguments, message in (
         (["--resume", "run"], "executed only if you name it: anagram solve run/problem.py --resume run"),
+        (["--resume", "run"], "or anagram.resume('run', problem)"),
         (["bend.py:other", "--resume", "run"], "not the problem that the run in 'run' was begun with"),
         (["heat", "--resume", "run"], "solves the problem of a file"),
         (["bend.py", "--resume", "run", "--seed", "3", "--method", "auto"], "--method, --seed cannot be changed"),
@@ -108,3 +109,40 @@ def test_an_interrupt_says_how_to_go_on(folder, monkeypatch):
     assert json.loads((folder / "stopped" / "run.json").read_text())["status"] == "interrupted"
     refused = anagram("solve", "bend.py:mine", *OPTIONS, "--out", "stopped")
     assert "holds a run that has not ended" in refused.output
+
+
+def test_the_page_of_a_file_has_residuals_and_errors_if_it_is_trusted(folder):
+    (folder / "executed").unlink()
+    plain = anagram("report", "run")
+    assert plain.exit_code == 0, plain.output
+    assert "run/problem.py must be executed. Look at it, and say --trust." in " ".join(plain.output.split())
+    assert not (folder / "executed").exists()
+    kinds = '"kind":"error"', '"kind":"residual"'
+    page = (folder / "run" / "report.html").read_text()
+    assert not any(kind in page.replace(" ", "") for kind in kinds)
+    trusted = anagram("report", "run", "--trust")
+    assert trusted.exit_code == 0, trusted.output
+    assert "--trust" not in trusted.output
+    page = (folder / "run" / "report.html").read_text()
+    assert all(kind in page.replace(" ", "") for kind in kinds)
+    assert (folder / "executed").exists()
+
+
+def test_options_are_listed_with_their_defaults():
+    help_ = " ".join(anagram("solve", "--help").output.split())
+    assert "anagram solve burgers --set nu=0.01" in help_
+    listed = anagram("solve", "burgers", "--set", "help")
+    assert listed.exit_code == 0
+    for text in (
+        "Options of the problem burgers",
+        "nu=0.01",
+        "width ",
+        "points ",
+        "Options of the method auto",
+        "ratio=0.075",
+    ):
+        assert text in listed.output
+    assert "cutoff=1e-07" in anagram("solve", "--method", "anagram", "--set", "help").output
+    refused = anagram("solve", "heat", "--set", "width")
+    assert refused.exit_code == 2
+    assert "--set help lists the keys" in " ".join(refused.output.split())

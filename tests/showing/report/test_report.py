@@ -7,7 +7,9 @@ import pytest
 
 import anagram as ag
 from anagram.showing.report.progress import Progress, describe
+from anagram.showing.report.stages import beginnings, sketches, stretch_ends
 from anagram.training.budget import Budget
+from anagram.training.history import History
 
 
 def panels(figure):
@@ -48,8 +50,35 @@ def test_very_many_axes_are_named_together():
 def test_convergence_shows_losses_and_error(quick_solution):
     figure = quick_solution.plot_convergence()
     labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
-    assert labels == ["loss", "loss on fresh points", "L² error"]
+    assert labels == ["loss", "loss on fresh points", "L² error", "sketch, then a new start"]
     assert figure.axes[1].get_xlabel() == "training time (s)"
+
+
+def test_pictures_say_where_curves_jump(quick_solution):
+    count = quick_solution.history.count
+    stage = np.array([0, 0, 0, *[1] * (count - 3)])
+    anew = np.zeros(count, dtype=bool)
+    anew[[2, 5]] = True  # the end of the sketch, and another start
+    blocks = [*({"step": k, "seconds": 0.1 * k, "validation_loss": 1.0} for k in (0, 4, 4, count))]
+    history = History({**quick_solution.history.steps, "stage": stage, "anew": anew}, blocks)
+    summary = {**quick_solution.summary, "stretches": [0.0, 0.5, 1.0]}
+    solution = ag.Solution(None, quick_solution.model, quick_solution.theta, history, summary)
+    assert (sketches(history), beginnings(history), stretch_ends(history, summary)) == ([(0, 3)], [6], [4])
+    ax = solution.plot_convergence().axes[0]
+    places = {line.get_label(): line.get_xdata()[0] for line in ax.lines}
+    assert (places["goes back"], places["next stretch"]) == (6, 4)
+
+
+def test_titles_fit_into_narrow_pictures(quick_solution):
+    summary = {**quick_solution.summary, "problem": "a problem with a rather long name"}
+    alone = ag.Solution(None, quick_solution.model, quick_solution.theta, quick_solution.history, summary)
+    figure = alone.plot()
+    assert len(panels(figure)) == 1  # without its problem there is neither error nor residual
+    renderer = figure.canvas.get_renderer()
+    figure.draw(renderer)
+    box = figure._suptitle.get_window_extent(renderer)
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.width
 
 
 def test_a_run_of_no_steps_can_be_drawn(heat):

@@ -24,6 +24,10 @@ Target = Annotated[
     ),
 ]
 
+Trust = Annotated[
+    bool, typer.Option("--trust", help="Execute the problem file in the folder; only if you know where it is from.")
+]
+
 
 @contextmanager
 def wrong_input() -> Iterator[None]:
@@ -72,7 +76,7 @@ def read_key_value(text: str) -> tuple[str, Any]:
 
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
-        raise SettingError(f"--set needs key=value, not '{text}'")
+        raise SettingError(f"--set needs key=value, as in --set width=64, not '{text}'; --set help lists the keys")
     value = value.strip()
     if "," in value and not value.startswith(("(", "[")):
         value = f"({value})"

@@ -23,6 +23,7 @@ from anagram.programs.commands.common import (
     show_warning,
     wrong_input,
 )
+from anagram.programs.commands.options import ASKED, print_options
 from anagram.programs.commands.summary import print_summary
 from anagram.training.interrupts import STOPPED_AT_ONCE, Interrupts
 
@@ -37,6 +38,17 @@ TOL_HELP = (
 )
 
 STRETCHES_HELP = "Solve an evolution in so many stretches of time, or in those between these moments."
+EXAMPLES = "\n\n".join(
+    [
+        "Examples:",
+        "anagram solve heat",
+        "anagram solve burgers --set nu=0.01 --tol 1e-4 --seconds 60",
+        "anagram solve my_problem.py --tol 1e-8 --out first",
+        "anagram solve my_file.py:second --method auto --set width=32 --set points=2000",
+        "anagram solve my_problem.py --resume first --tol 1e-10",
+        "anagram solve heat --set help",
+    ]
+)
 
 
 def solve(
@@ -51,7 +63,10 @@ def solve(
     set_: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="KEY=VALUE", help="An option of the problem, model, points or method; may be repeated."
+            "--set",
+            metavar="KEY=VALUE",
+            help="An option of the problem, model, points or method, such as width=64, points=4000 or nu=0.001; may be "
+            "repeated. --set help lists them all.",
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="For initial parameters and random points; 0 by default.")] = None,
@@ -70,7 +85,12 @@ def solve(
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that is in the folder.")] = False,
     resume: Annotated[
-        Path | None, typer.Option("--resume", metavar="DIR", help="Go on with the run in this folder.")
+        Path | None,
+        typer.Option(
+            "--resume",
+            metavar="DIR",
+            help="Go on with the run in this folder; that of a file of yours with anagram solve FILE.py --resume DIR.",
+        ),
     ] = None,
     checkpoint: Annotated[float, typer.Option(help="Seconds between checkpoints.")] = 30.0,
     log: Annotated[str, typer.Option(help="tensorboard also writes events for TensorBoard.")] = "",
@@ -82,6 +102,9 @@ def solve(
 ) -> None:
     """Solve a problem; write its solution, numbers and pictures. Ctrl-C stops and saves, --resume goes on."""
     warnings.showwarning = show_warning
+    if any(text.strip() in ASKED for text in set_ or ()):
+        print_options(target, method)
+        return
     limits = {"steps": steps, "seconds": seconds, "tol": tol}
     with wrong_input():
         _check_logs(read_names(log))
@@ -327,16 +350,9 @@ def _estimate(solution: Solution) -> dict[str, Any]:
     if solution.model.parameters > ESTIMATE_AT_MOST:
         return {"value": None, "reasons": ["the model is large; solution.estimate_error() takes the time for it"]}
     try:
-        found = solution.estimate_error()
+        return solution.estimate_error().as_json()
     except AnagramError as error:
         return {"value": None, "reasons": [str(error)]}
-    return {
-        "value": found.value,
-        "relative": found.relative,
-        "reliable": found.reliable,
-        "reasons": list(found.reasons),
-        "coefficients": found.coefficients,
-    }
 
 
 def new_folder(name: str) -> Path:

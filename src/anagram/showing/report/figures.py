@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from anagram.showing.report.maps import map_figure
 from anagram.showing.report.quantities import components, exact_components, residual_of, title_of
 from anagram.showing.report.rungs import ShownRung, shown_rungs, tolerance_of
+from anagram.showing.report.stages import beginnings, sketches, stretch_ends
 from anagram.showing.report.style import BLUE, COLOURS, GREEN, GREY, ORANGE, STYLE, finish, positive
 from anagram.training.reached import Reached
 
@@ -60,6 +61,7 @@ def convergence_figure(solution: Reached, path: str | Path | None = None) -> Fig
             error = history.column("l2_error")
             if np.isfinite(error).any():
                 ax.semilogy(of_block, positive(error), color=GREEN, lw=1.6, label="L² error")
+            _mark_stages(ax, solution, np.concatenate([[0.0], of_step]))
             ax.set_xlabel(label)
             ax.grid(visible=True, which="major", color="0.9", lw=0.6)
         upper[0].set_ylabel("loss, error")
@@ -69,6 +71,21 @@ def convergence_figure(solution: Reached, path: str | Path | None = None) -> Fig
         _trace(lower[0], count, steps, (("rank", "rank"), ("damping", "damping λ")))
         _trace(lower[1], count, steps, (("step_length", "step length η"), ("step_norm", "step norm")))
         return finish(figure, path)
+
+
+def _mark_stages(ax: Any, solution: Reached, places: np.ndarray) -> None:
+    """Shade sketches, and draw lines where the curves jump; `places` are those after 0, 1, 2, … steps."""
+    history = solution.history
+    for k, (start, end) in enumerate(sketches(history)):
+        ax.axvspan(
+            places[start], places[end], color="0.93", lw=0, zorder=0, label=None if k else "sketch, then a new start"
+        )
+    for steps, name, dashes in (
+        (beginnings(history), "goes back", ":"),
+        (stretch_ends(history, solution.summary), "next stretch", "--"),
+    ):
+        for k, step in enumerate(step for step in steps if step < len(places)):
+            ax.axvline(places[step], color=GREY, lw=0.9, ls=dashes, zorder=1, label=None if k else name)
 
 
 def _ladder(axes: Any, rungs: list[ShownRung], tol: float | None) -> None:

@@ -59,7 +59,7 @@ def map_figure(solution: Reached) -> Figure:
                 if isinstance(norm, LogNorm):
                     bar.ax.yaxis.set_minor_formatter(NullFormatter())  # powers of ten are enough
                 ax.set(title=title, xlabel=_horizontal_name(row.plane), ylabel=row.plane.axes[1])
-    figure.suptitle(title_of(solution), fontsize=10)
+    figure.suptitle(title_of(solution, figure.get_figwidth()), fontsize=10)
     return figure
 
 

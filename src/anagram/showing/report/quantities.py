@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from anagram.showing.components import real_parts
 from anagram.statement.domains import Region
 from anagram.training.reached import Reached
+
+INCHES = 0.085  # that a letter of a title takes, about
 
 
 def components(solution: Reached, x: np.ndarray) -> dict[str, np.ndarray]:
@@ -42,11 +46,18 @@ def residual_of(solution: Reached, x: np.ndarray, on: Region | None = None) -> t
     return ", ".join(shown), np.fmax.reduce(parts)
 
 
-def title_of(solution: Reached) -> str:
-    """The problem, how long it was trained and how far that came."""
+def title_of(solution: Reached, width: float = math.inf) -> str:
+    """The problem, how long it was trained and how far that came; in lines that fit a picture so many inches wide."""
     s = solution.summary
     error = f", L² error {s['l2_error']:.1e}" if s.get("l2_error") is not None else ""
     fresh = s.get("validation_loss")
     fresh = "" if fresh is None else f" ({fresh:.1e} on fresh points)"
     loss = "not finite" if s["loss"] is None else f"{s['loss']:.1e}"
-    return f"{s['problem']}: {s['steps']} steps, loss {loss}{fresh}{error}"
+    parts = [f"{s['problem']}: {s['steps']} step{'' if s['steps'] == 1 else 's'}", f", loss {loss}", fresh, error]
+    lines, room = [""], width / INCHES
+    for part in parts:
+        if lines[-1] and len(lines[-1]) + len(part) > room:
+            lines.append(part.lstrip(", "))
+        else:
+            lines[-1] += part
+    return "\n".join(lines)

@@ -136,10 +136,19 @@ class Box(Domain):
         return self.as_shape() | other if rectangle and isinstance(other, Domain) else super().__or__(other)
 
     def __and__(self, other: Any) -> Any:
+        self._refuse_in_space("&", other)
         return self.as_shape() & other if isinstance(other, Domain) else NotImplemented
 
     def __sub__(self, other: Any) -> Any:
+        self._refuse_in_space("-", other)
         return self.as_shape() - other if isinstance(other, Domain) else NotImplemented
+
+    def _refuse_in_space(self, sign: str, other: Any) -> None:
+        """Boxes of three axes are cut only as meshes."""
+        if isinstance(other, Domain) and len(self.axes) == len(other.axes) == 3:
+            from anagram.statement.domains.shapes.solid import refuse_in_space
+
+            refuse_in_space(self, sign, other)
 
     def __repr__(self) -> str:
         return "Box(" + ", ".join(f"{a}={ends_in_words(i)}" for a, i in self.intervals.items()) + ")"
@@ -184,6 +193,9 @@ class Face(Region):
     @property
     def end(self) -> tuple[str, bool]:
         return self.axis, self.upper
+
+    def goes_around(self, axis: str) -> bool:
+        return self.box.goes_around(axis)
 
     def normal_at(self, x: np.ndarray) -> np.ndarray:
         return unit_normals(len(x), self.axes, self.axis, upper=self.upper)

@@ -13,9 +13,9 @@ from anagram.errors import ProblemError
 from anagram.statement.arguments import bind_axes, broadcast_columns
 from anagram.statement.domains.intervals import Interval, Periodic
 from anagram.statement.domains.region import WITHIN, PointSet, Region
-from anagram.statement.evaluation import FunctionSource
+from anagram.statement.evaluation import FunctionSource, takes_traced
 from anagram.statement.expressions import Leaf
-from anagram.statement.fields import Field, Frame, coordinate
+from anagram.statement.fields import Field, Frame, constant, coordinate
 
 Outline = list[tuple[str, np.ndarray]]
 OUTSIDE = ("raise", "nan", "extrapolate")  # what a solution may give at points outside of its domain
@@ -60,6 +60,9 @@ class Domain(Region):
     def periodic_axes(self) -> tuple[str, ...]:
         """The axes that close on themselves."""
         return tuple(axis for axis, interval in self.intervals.items() if isinstance(interval, Periodic))
+
+    def goes_around(self, axis: str) -> bool:
+        return axis in self.periodic_axes
 
     @property
     def low(self) -> np.ndarray:
@@ -152,8 +155,24 @@ class Domain(Region):
         return coordinate(axis, Frame(self.axes))
 
     def field(self, function: Callable[..., Any]) -> Field:
-        """A known function of the point as a field: ``box.field(lambda t, x: jnp.exp(-t) * x)``."""
+        """A known function of the point as a field: ``box.field(lambda t, x: jnp.exp(-t) * x)``.
+
+        It may be written with functions of ``jax.numpy`` or of ``numpy``.
+        """
         call = bind_axes(function, self.axes, "the function of a field")
+        if not takes_traced(call, (len(self.axes),)):
+            return self._by_fields(call)
         name = getattr(function, "__name__", "f")
         source = FunctionSource(lambda x: jnp.asarray(call(x)), "f" if "<" in name else name)
         return Field(Leaf(source, "", (0,) * len(self.axes)), Frame(self.axes))
+
+    def _by_fields(self, call: Callable[[Any], Any]) -> Field:
+        """A function of the point that is written with functions of NumPy: these act on the coordinates as fields."""
+        try:
+            found = call([self.coordinate(axis) for axis in self.axes])
+        except Exception as error:
+            raise ProblemError(
+                f"the function of a field cannot be differentiated as it is written ({type(error).__name__}): write it "
+                "with jax.numpy, as in jnp.sin(x) and jnp.where(x > 0, ..., ...)"
+            ) from error
+        return found if isinstance(found, Field) else constant(found, Frame(self.axes))

@@ -13,6 +13,7 @@ import numpy as np
 
 from anagram.errors import SettingError
 from anagram.statement.domains.chart import UNIT, Chart
+from anagram.statement.domains.intervals import Periodic
 from anagram.statement.domains.region import WITHIN, Cloud, Region, Union, unit_normals
 from anagram.statement.domains.rules import Chosen, Draw, GaussLegendre, PerAxis, PointRule, Repeated
 
@@ -164,6 +165,9 @@ class Patch(Region):
             for chart in self.chart.where(holds)
         ]
 
+    def goes_around(self, axis: str) -> bool:
+        return isinstance(self.box.get(axis), Periodic)
+
     def distance(self, x: np.ndarray) -> np.ndarray:
         """How far points lie from it, as the nearest of many points on it tells."""
         if self.held is not None:
@@ -206,7 +210,7 @@ class Patches(Union):
         owner: the domain it belongs to.
     """
 
-    def __init__(self, patches: Sequence[Patch], label: str, owner: Any = None) -> None:
+    def __init__(self, patches: Sequence[Region], label: str, owner: Any = None) -> None:
         super().__init__(tuple(patches))
         self.label, self.owner = label, owner
 
@@ -232,6 +236,20 @@ class Patches(Union):
         distance = np.min([p.distance(x) for p in self.parts], axis=0)
         here = distance <= WITHIN * max(p.size for p in self.parts if isinstance(p, Patch))
         return Cloud(x[here], weight[here], self.normal_at(x[here]) if here.any() else None)
+
+    def called_in(self, domain: Any) -> str:
+        if self.owner is None or self.end is not None:
+            return self.label
+        # Of a product it is the boundary of the shape in it; of the domain itself it needs no saying.
+        shape = getattr(self.owner, "shape", self.owner)
+        return self.label if shape is domain else f"{self.label} of {shape!r}"
+
+    def __or__(self, other: Region) -> Union:
+        if not isinstance(other, Patches):
+            return super().__or__(other)
+        one = self.owner if self.owner is other.owner else None
+        names = (self.label, other.label) if one is not None else (self.called_in(None), other.called_in(None))
+        return Patches((*self.parts, *other.parts), " | ".join(names), one)
 
     def __repr__(self) -> str:
         return self.label

@@ -98,6 +98,14 @@ class Region(abc.ABC):
         """The axis at one of whose ends it lies, and whether that is the upper one; None if it is no face."""
         return None
 
+    def goes_around(self, axis: str) -> bool:
+        """Whether it has all points along a periodic axis."""
+        return False
+
+    def called_in(self, domain: Any) -> str:
+        """How it is called beside a domain: a boundary of something else says of what."""
+        return repr(self)
+
     def distance(self, x: np.ndarray) -> np.ndarray:
         """How far points lie from a face; other regions do not need it."""
         return np.zeros(len(x))

@@ -57,6 +57,9 @@ class Slice(Region):
             return None
         return unit_normals(len(x), self.axes, next(iter(self.held)), upper=True)
 
+    def goes_around(self, axis: str) -> bool:
+        return axis not in self.held and self.box.goes_around(axis)
+
     def distance(self, x: np.ndarray) -> np.ndarray:
         gaps = [x[:, self.axes.index(axis)] - value for axis, value in self.held.items()]
         return np.sqrt(np.sum(np.square(gaps), axis=0))

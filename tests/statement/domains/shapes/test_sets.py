@@ -143,6 +143,8 @@ def test_printed_as_it_is_written():
         (lambda: ag.Disk() - ag.Disk(radius=2), "the difference .* is empty"),
         (lambda: ag.Disk() | ag.Disk(axes=("x", "z")), "both need the same axes"),
         (lambda: ag.Disk() - ag.Box(x=(0, 1)), "is no rectangle"),
+        (lambda: ag.Box(x=(0, 1), y=(0, 1), z=(0, 1)) - ag.Ball(), r"trimesh.creation.box.*ag.extrude or ag.revolve"),
+        (lambda: ag.Box(x=(0, 1), y=(0, 1), z=(0, 1)) & ag.Ball(), "needs two closed surface meshes"),
         (lambda: ag.Disk() - ag.Box(x=(0, 1), y=ag.periodic(0, 1)), "is no rectangle"),
         (lambda: ag.Disk() | ag.Disk().boundary(), "sets of shapes in the plane are made of such shapes alone"),
     ],

@@ -10,6 +10,7 @@ from anagram.showing.report.page.encode import array, number
 from anagram.showing.report.page.fields import field_data
 from anagram.showing.report.page.ladder import ladder_data
 from anagram.showing.report.page.runs import Run
+from anagram.showing.report.stages import beginnings, column, sketches, stretch_ends
 from anagram.training.history import History
 
 POINTS = 1500  # of a curve at most
@@ -32,7 +33,9 @@ def run_data(run: Run) -> dict[str, Any]:
         "problem": str(run.summary["problem"]),
         "curves": _curves(history),
         "traces": _traces(history),
-        "sketch": _sketch(history),
+        "sketch": sketches(history),
+        "anew": beginnings(history),
+        "stretches": stretch_ends(history, run.summary),
         "spectrum": _spectrum(history),
         "ladder": ladder_data(run),
         "fields": field_data(run.solution),
@@ -52,10 +55,10 @@ def thinned(values: np.ndarray, limit: int = POINTS) -> np.ndarray:
 
 def _curves(history: History) -> list[dict[str, Any]]:
     """The losses and the error, over steps and over training time."""
-    steps, seconds, loss = _column(history, "step"), _column(history, "seconds"), _per_step(history, "loss")
+    steps, seconds, loss = _column(history, "step"), _column(history, "seconds"), column(history, "loss")
     curves = []
     if len(loss):
-        times = _per_step(history, "seconds")
+        times = column(history, "seconds")
         times = times if len(times) == len(loss) else np.full(len(loss), np.nan)
         counted, first = np.arange(1, len(loss) + 1), _column(history, "loss")[:1]
         if len(first) and steps[0] == 0:  # the loss before the first step is known from the first block
@@ -77,19 +80,12 @@ def _curve(key: str, steps: np.ndarray, seconds: np.ndarray, values: np.ndarray)
 def _traces(history: History) -> list[dict[str, Any]]:
     traces = []
     for key, label, logarithmic in TRACES:
-        values = _per_step(history, key)
+        values = column(history, key)
         if np.isfinite(values).any() and (not logarithmic or np.any(values > 0)):
             kept = thinned(values)
             trace = {"key": key, "label": label, "log": logarithmic}
             traces.append(trace | {"step": array(kept + 1), "value": array(values[kept], "f8")})
     return traces
-
-
-def _sketch(history: History) -> list[list[int]]:
-    """The stretches of steps that belong to sketches: their losses are those of fewer points."""
-    stage = _per_step(history, "stage")
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], stage == 0, [0]])))
-    return [[int(a), int(b)] for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
 def _spectrum(history: History) -> dict[str, Any] | None:
@@ -111,12 +107,6 @@ def _spectrum(history: History) -> dict[str, Any] | None:
 
 def _spread(count: int, limit: int) -> np.ndarray:
     return np.unique(np.linspace(0, count - 1, min(count, limit)).round().astype(int))
-
-
-def _per_step(history: History, key: str) -> np.ndarray:
-    """A column of numbers, empty if there is none."""
-    values = np.asarray(history.steps.get(key, np.zeros(0)))
-    return values.astype(float) if values.ndim == 1 and values.dtype.kind in "fiub" else np.zeros(0)
 
 
 def _column(history: History, key: str) -> np.ndarray:

@@ -25,10 +25,16 @@ class Solid(Shape):
         return self._refuse_joining(other, "-")
 
     def _refuse_joining(self, other: Any, sign: str) -> NoReturn:
-        raise ProblemError(
-            f"{self!r} {sign} {other!r} needs two closed surface meshes, ag.Mesh(...) {sign} ag.Mesh(...); solids of "
-            "one profile are joined in the plane: ag.extrude or ag.revolve what comes out there"
-        )
+        refuse_in_space(self, sign, other)
+
+
+def refuse_in_space(one: Any, sign: str, other: Any) -> NoReturn:
+    """Sets of solids are made of meshes, or in the plane; the error says how."""
+    raise ProblemError(
+        f"{one!r} {sign} {other!r} needs two closed surface meshes: mesh = lambda m: ag.Mesh(m.vertices, m.faces) and "
+        f"mesh(trimesh.creation.box((2, 2, 2))) {sign} mesh(trimesh.creation.icosphere(4)), of the extra meshes; "
+        "solids of one profile are joined in the plane: ag.extrude or ag.revolve what comes out there"
+    )
 
 
 def checked_point(point: Any, what: str) -> np.ndarray:

@@ -5,6 +5,14 @@ const QUANTITIES = [
   { key: "validation_loss", name: "loss on fresh points", dash: "dashed" },
   { key: "l2_error", name: "L² error", dash: "strong" },
 ];
+const STAGES = [
+  {
+    kind: "sketch",
+    words: "Shaded: the sketch, a rough solution that stands until the iterate, which begins anew, has a lower loss.",
+  },
+  { kind: "anew", words: "Dotted lines: the iterate goes back and takes another way." },
+  { kind: "stretches", words: "Dotted lines: the next stretch of time begins." },
+];
 const WIDEST_SPECTRUM = 600; // columns
 const colourOf = (index) => `c${(index % 8) + 1}`;
 const nameOf = (run) => [run.letter, run.label].filter(Boolean).join(" ");
@@ -22,11 +30,11 @@ function showConvergence(host, runs) {
   );
   if (!lines.length) return host.append(make("p", { class: "note" }, "No step of this run was recorded."));
   const off = { run: new Set(), quantity: new Set() };
-  const sketches = alone ? runs[0].sketch : [];
-  const sketchTimes = sketches.map(([from, to]) => bandInTime(lines[0], from, to));
+  const stages = runs.flatMap((run, r) => stagesOf(run, r, alone));
+  const times = stages.map((stage) => stageInTime(lines.find((line) => line.run === stage.run), stage));
   const plots = [
-    { field: "step", label: "step", decimals: 0, bands: sketches.map(([from, to]) => ({ from, to })) },
-    { field: "seconds", label: "training time (s)", xName: "time", bands: sketchTimes },
+    { field: "step", label: "step", decimals: 0, bands: stages },
+    { field: "seconds", label: "training time (s)", xName: "time", bands: times },
   ].map(({ field, label, decimals, xName, bands }) => {
     const plot = new LinePlot({
       label: `Losses and error against ${label}`,
@@ -47,7 +55,7 @@ function showConvergence(host, runs) {
         x: line[field],
         on: !off.run.has(String(line.run)) && !off.quantity.has(line.quantity),
       }));
-      plot.show(shown, { bands });
+      plot.show(shown, { bands: bands.filter(({ run }) => !off.run.has(String(run))) });
     }
   };
   const turn = (kind) => (key, on) => {
@@ -67,15 +75,26 @@ function showConvergence(host, runs) {
   legend.append(switches("Axes", logarithmic, (_, on) => plots.forEach(({ plot }) => plot.setLog("x", on))));
   const caption =
     "Losses and error against steps and against training time without compilation." +
-    (sketches.length ? " Shaded: the sketch, a rough solution that stands until the iterate, which begins anew, has a lower loss." : "");
+    STAGES.filter(({ kind }) => stages.some((stage) => stage.kind === kind)).map(({ words }) => ` ${words}`).join("");
   host.append(figure(caption, legend, make("div", { class: "pair" }, plots.map(({ plot }) => plot.element))));
   update();
   showTraces(host, runs, alone);
 }
 
-function bandInTime(line, from, to) {
+// Where the curves of a run jump: bands in which it sketches, lines where it begins anew or a stretch of time ends.
+function stagesOf(run, r, alone) {
+  const style = alone ? "" : colourOf(r);
+  return [
+    ...run.sketch.map(([from, to]) => ({ kind: "sketch", run: r, style, from, to })),
+    ...run.anew.map((from) => ({ kind: "anew", run: r, style, from })),
+    ...run.stretches.map((from) => ({ kind: "stretches", run: r, style, from })),
+  ];
+}
+
+function stageInTime(line, stage) {
+  if (!line) return stage;
   const at = (step) => line.seconds[nearest(line.step, step)];
-  return { from: at(from), to: at(to) };
+  return { ...stage, from: at(stage.from), to: stage.to === undefined ? undefined : at(stage.to) };
 }
 
 function showTraces(host, runs, alone) {

@@ -103,10 +103,16 @@ class LinePlot {
     this.leave();
   }
 
-  band({ from, to }) {
+  // A band from one place to another, or a line where there is but one; of a run in its colour.
+  band({ from, to, style = "" }) {
+    if (to === undefined) {
+      const x = this.x.log && from <= 0 ? NaN : this.x.at(from);
+      const inside = x > this.left && x < this.right;
+      return inside ? [draw("path", { class: `mark ${style}`, d: `M${x} 24V${this.bottom}` })] : [];
+    }
     const a = Math.max(this.left, this.x.log && from <= 0 ? this.left : this.x.at(from));
     const b = Math.min(this.right, this.x.at(to));
-    return b > a ? [draw("rect", { class: "band", x: a, y: 24, width: b - a, height: this.bottom - 24 })] : [];
+    return b > a ? [draw("rect", { class: `band ${style}`, x: a, y: 24, width: b - a, height: this.bottom - 24 })] : [];
   }
 
   yTick({ value, label }) {
