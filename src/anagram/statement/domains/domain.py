@@ -11,7 +11,7 @@ import numpy as np
 
 from anagram.errors import ProblemError
 from anagram.statement.arguments import bind_axes, broadcast_columns
-from anagram.statement.domains.intervals import Interval, Periodic
+from anagram.statement.domains.intervals import Interval, Parameter, Periodic, middle_of
 from anagram.statement.domains.region import WITHIN, PointSet, Region
 from anagram.statement.evaluation import FunctionSource
 from anagram.statement.expressions import Leaf
@@ -60,6 +60,16 @@ class Domain(Region):
     def periodic_axes(self) -> tuple[str, ...]:
         """The axes that close on themselves."""
         return tuple(axis for axis, interval in self.intervals.items() if isinstance(interval, Periodic))
+
+    @property
+    def parameter_axes(self) -> tuple[str, ...]:
+        """The axes that are parameters of a family of problems, and no coordinates."""
+        return tuple(axis for axis, interval in self.intervals.items() if isinstance(interval, Parameter))
+
+    @property
+    def middle(self) -> np.ndarray:
+        """The middle of the box around it, by axis."""
+        return np.array([middle_of(interval) for interval in self.intervals.values()])
 
     @property
     def low(self) -> np.ndarray:
@@ -145,15 +155,15 @@ class Domain(Region):
     @property
     def frame(self) -> Frame:
         """The frame of unknown fields over this domain."""
-        return Frame(self.axes, True, self)
+        return Frame(self.axes, True, self, self.parameter_axes)
 
     def coordinate(self, axis: str) -> Field:
         """The field x ↦ x_axis, for operators with variable coefficients."""
-        return coordinate(axis, Frame(self.axes))
+        return coordinate(axis, Frame(self.axes, parameters=self.parameter_axes))
 
     def field(self, function: Callable[..., Any]) -> Field:
         """A known function of the point as a field: ``box.field(lambda t, x: jnp.exp(-t) * x)``."""
         call = bind_axes(function, self.axes, "the function of a field")
         name = getattr(function, "__name__", "f")
         source = FunctionSource(lambda x: jnp.asarray(call(x)), "f" if "<" in name else name)
-        return Field(Leaf(source, "", (0,) * len(self.axes)), Frame(self.axes))
+        return Field(Leaf(source, "", (0,) * len(self.axes)), Frame(self.axes, parameters=self.parameter_axes))
