@@ -46,6 +46,7 @@ from anagram.statement.domains import (  # noqa: E402
     Tangent,
     Uniform,
     extrude,
+    parameter,
     periodic,
     revolve,
 )
@@ -109,6 +110,7 @@ __all__ = [
     "interop",
     "laplacian",
     "load",
+    "parameter",
     "periodic",
     "repeat",
     "resume",

@@ -16,6 +16,7 @@ from anagram.keeping.solutions import read_solution, save
 from anagram.showing import export
 from anagram.statement.problem import Problem
 from anagram.tangent import TangentSpace
+from anagram.tangent.along import ErrorsAlong, chosen_axis, points_along, relative_along
 from anagram.tangent.estimate import ErrorEstimate, estimate_error, warn_if_unreliable, warn_of_doubt
 from anagram.training.reached import Reached
 
@@ -25,7 +26,7 @@ class Solution(Reached):
 
     Call it like the function it is: ``solution(t=0.5, x=0.25)``, ``solution(0.5, 0.25)``, on arrays that
     broadcast, or on an array of points (n, d). With several unknowns the result is a dictionary by name, and
-    ``solution["v"]`` is one of them as a function.
+    ``solution["v"]`` is one of them as a function. Of a family, ``solution.at(nu=0.03)`` is one member.
     """
 
     @classmethod
@@ -99,6 +100,27 @@ class Solution(Reached):
         compiled = jax.jit(jax.vmap(at, (None, 0)))
         return lambda *coordinates, **named: self._named(compiled, coordinates, named)
 
+    def errors_along(self, axis: str | None = None, places: Any = None) -> ErrorsAlong:
+        """Estimated relative errors along an axis, by default along the parameter of a family: which member is worst.
+
+        Args:
+            axis: a parameter, or any other axis of a box.
+            places: where along it; evenly spread if left out.
+
+        A warning says when the estimate is not to be relied on.
+        """
+        axis = chosen_axis(self.domain, axis)
+        along, x = points_along(self.domain, axis, places)
+        names = [u.name for u in self.model.sought.unknowns]
+        share = self._estimate.value / self._estimate.seen if self._estimate.seen > 0 else 1.0
+        values, errors = (_by_name(names, of(x)) for of in (self, self.error_field))
+        estimated = share * relative_along(errors, values, len(along))
+        exact = None if self.problem is None else self.problem.exact(x)
+        if exact is None:
+            return ErrorsAlong(axis, along, estimated)
+        off = {name: values[name] - known for name, known in exact.items()}
+        return ErrorsAlong(axis, along, estimated, relative_along(off, exact, len(along)))
+
     def estimate_error(self, points: int | None = None, seed: int = 0) -> ErrorEstimate:
         """The estimate with all it rests on, on fresh points; see `anagram.tangent.estimate`."""
         count = self.summary.get("points") if points is None else points
@@ -168,6 +190,10 @@ class Solution(Reached):
         if computed is not None and not self.summary.get("error_estimate"):
             self.summary["error_estimate"] = computed.as_json()
         return save(self, folder)
+
+
+def _by_name(names: list[str], values: Any) -> dict[str, Any]:
+    return values if isinstance(values, dict) else {names[0]: values}
 
 
 def load(folder: str | Path, problem: Problem | None = None, model: Any = None) -> Solution:

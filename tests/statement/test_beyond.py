@@ -97,7 +97,7 @@ CASES = {
 
 
 def nodes_of(operator):
-    return stated(ag.Condition(operator), BOX.axes, {"u": BOX}, [], "condition")
+    return stated(ag.Condition(operator), BOX.frame, {"u": BOX}, [], "condition")
 
 
 @pytest.mark.parametrize("case", CASES)

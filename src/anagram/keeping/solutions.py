@@ -25,7 +25,7 @@ from anagram.keeping.runrecord import (
     write_record,
 )
 from anagram.models import ParametricModel, count_parameters
-from anagram.statement.domains import Box
+from anagram.statement.domains import Box, Domain, Parameter, parameter
 from anagram.statement.domains.written import domain_from_json, look_the_same
 from anagram.statement.problem import Problem
 from anagram.statement.unknowns import Unknown, Unknowns
@@ -176,13 +176,20 @@ def _sought_from(data: dict[str, Any]) -> Unknowns:
     domain = domain_from_json(data)
     boxes: dict[str, Box] = {}  # unknowns that live on one box share it
     for ends in data.get("regions", {}).values():
-        box = Box(**{axis: (float(low), float(high)) for axis, (low, high) in ends.items()})
+        box = _part_of(domain, ends)
         if not box.lies_in(domain):
             raise SettingError("one of its unknowns lives outside of its domain")
         boxes.setdefault(repr(ends), box)
     own = {name: boxes[repr(ends)] for name, ends in data.get("regions", {}).items()}
     unknowns = tuple(Unknown(name, kind == "complex", own.get(name)) for name, kind in data["fields"].items())
     return Unknowns(domain, unknowns, {name: float(value) for name, value in data["coefficients"].items()})
+
+
+def _part_of(domain: Domain, ends: dict[str, Any]) -> Box:
+    """A box in a domain by the ends of its axes; what is a parameter there is one in it too."""
+    logs = {axis: interval.log for axis, interval in domain.intervals.items() if isinstance(interval, Parameter)}
+    found = {axis: (float(low), float(high)) for axis, (low, high) in ends.items()}
+    return Box(**{axis: parameter(*i, log=logs[axis]) if axis in logs else i for axis, i in found.items()})
 
 
 def _read_arrays(path: Path, digest: Any) -> dict[str, np.ndarray]:

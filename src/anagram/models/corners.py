@@ -54,7 +54,7 @@ def _given(problem: Problem, corner: np.ndarray, direction: float) -> str | None
     """What the conditions give on one side of a corner: a value, a slope, or something else."""
     columns = _columns(problem)
     size = float(np.max(problem.domain.lengths[columns]))
-    x = (problem.domain.low + problem.domain.high) / 2
+    x = problem.domain.middle
     x[columns] = corner + STEP * size * np.array([np.cos(direction), np.sin(direction)])
     found = set()
     for key in problem.conditions:

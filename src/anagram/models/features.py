@@ -21,18 +21,21 @@ from jaxtyping import Array, Float
 from anagram.errors import SettingError
 from anagram.models.inputs import (
     DRIFT,
-    Closed,
     Fixed,
+    Kind,
+    Kinds,
     Placement,
-    closed_axes,
+    axis_kinds,
     count_inputs,
     placed,
+    places,
     velocities_shape,
 )
 from anagram.models.jets import Jets, Sum
 from anagram.models.mlp import ACTIVATIONS, MLP, Network, checked_units
 from anagram.models.spec import ModelSpec
 from anagram.statement.domains import Domain, Kronecker
+from anagram.statement.domains.intervals import placed_in
 from anagram.statement.expressions import Index
 
 BEYOND = 0.1  # of the domain: so far outside of it units may have their middle
@@ -58,14 +61,14 @@ class FeatureNetwork(eqx.Module):
     bias: Float[Array, " outputs"]
     activation: str = eqx.field(static=True)
     placement: Placement
-    closed: Closed = eqx.field(static=True)
+    kinds: Kinds = eqx.field(static=True)
 
     @property
     def network(self) -> Network:
         """The same as a network, all of it."""
         hidden = self.hidden
         weights, biases = [*hidden.weights, self.weight], [*hidden.biases, self.bias]
-        return Network(weights, biases, hidden.velocities, self.activation, self.placement, self.closed)
+        return Network(weights, biases, hidden.velocities, self.activation, self.placement, self.kinds)
 
     def __call__(self, x: Float[Array, " axes"]) -> Float[Array, " outputs"]:
         return self.network(x)
@@ -76,7 +79,7 @@ class FeatureNetwork(eqx.Module):
 
     def features(self, x: Float[np.ndarray, "points axes"]) -> Float[np.ndarray, "points features"]:
         """φ at some points."""
-        return hidden_values(self.hidden, self.activation, self.placement, self.closed, x)
+        return hidden_values(self.hidden, self.activation, self.placement, self.kinds, x)
 
 
 class Features(ModelSpec):
@@ -125,18 +128,18 @@ class Features(ModelSpec):
             raise SettingError(f"the trained layers have the activation '{trained['activation']}', not '{activation}'")
 
     def build(self, domain: Domain, outputs: int, key: jax.Array) -> FeatureNetwork:
-        like, closed = self.like, closed_axes(domain)
+        like, kinds = self.like, axis_kinds(domain)
         offset, size = checked_units(like, outputs)
         placement = placed(domain, self.scale, offset, size)
-        self._check(closed)
+        self._check(kinds)
         rng = np.random.default_rng([self.seed, 0])
         hidden = self._above(domain, placement, rng) if self.layers else self._spread(domain, placement, rng)
         weight = jnp.zeros((outputs, self.width))
-        return FeatureNetwork(hidden, weight, jnp.zeros(outputs), self.activation, placement, closed)
+        return FeatureNetwork(hidden, weight, jnp.zeros(outputs), self.activation, placement, kinds)
 
-    def _check(self, closed: Closed) -> None:
+    def _check(self, kinds: Kinds) -> None:
         """Whether the recipe is one for a domain with such axes."""
-        shape = velocities_shape(closed, len(self.layers[0][1]) if self.layers else self.width)
+        shape = velocities_shape(kinds, len(self.layers[0][1]) if self.layers else self.width)
         if self.trained is None:
             if all(shape) and len(self.like.drift) not in (1, shape[2]):
                 raise SettingError(
@@ -145,28 +148,29 @@ class Features(ModelSpec):
             return
         velocities = self.trained["velocities"]
         fit = np.shape(velocities) == shape if all(shape) else velocities is None
-        if self.layers[0][0].shape[1] != count_inputs(closed) or not fit:
+        if self.layers[0][0].shape[1] != count_inputs(kinds) or not fit:
             raise SettingError("the trained layers are those of a network on a domain with other axes")
 
     def _spread(self, domain: Domain, placement: Placement, rng: np.random.Generator) -> Hidden:
         """One layer of units that bend at places all over the domain, in all directions."""
-        closed = closed_axes(domain)
-        inputs, shape = count_inputs(closed), velocities_shape(closed, self.width)
+        kinds = axis_kinds(domain)
+        inputs, shape = count_inputs(kinds), velocities_shape(kinds, self.width)
         # Row by row, so that a wider network has the features of a narrower one among its own.
         numbers = rng.standard_normal((self.width, inputs + int(np.prod(shape[1:]))))
         direction = numbers[:, :inputs] / np.linalg.norm(numbers[:, :inputs], axis=1, keepdims=True)
-        uniform = np.random.default_rng([self.seed, 1]).uniform(size=(self.width, 1 + len(closed)))
-        if len(self.steepness) not in (1, len(closed)):
-            raise SettingError(f"steepness has {len(self.steepness)} numbers, the domain has {len(closed)} axes")
+        uniform = np.random.default_rng([self.seed, 1]).uniform(size=(self.width, 1 + len(kinds)))
+        if len(self.steepness) not in (1, len(kinds)):
+            raise SettingError(f"steepness has {len(self.steepness)} numbers, the domain has {len(kinds)} axes")
         # A periodic axis is seen as a pair.
-        steep = np.repeat(np.broadcast_to(self.steepness, len(closed)), [1 + around for around in closed])
+        steep = np.repeat(np.broadcast_to(self.steepness, len(kinds)), [1 + (kind is Kind.AROUND) for kind in kinds])
         weight = _grained(steep * uniform[:, :1] * direction)
         drift = np.broadcast_to(np.array(self.like.drift), shape[2:])
         velocities = _grained(drift * numbers[:, inputs:].reshape(shape)) if all(shape) else None
         # Where a unit has its middle; a periodic axis has no outside.
         place = (1 + 2 * BEYOND) * uniform[:, 1:] - BEYOND
-        middle = domain.low + domain.lengths * np.where(closed, uniform[:, 1:], place)
-        bias = -_grained(np.sum(weight * _seen(placement, closed, velocities, middle[:, None])[:, 0], axis=1))
+        around = [kind is Kind.AROUND for kind in kinds]
+        middle = placed_in(domain.intervals, np.where(around, uniform[:, 1:], place))
+        bias = -_grained(np.sum(weight * _seen(placement, kinds, velocities, middle[:, None])[:, 0], axis=1))
         return Hidden(
             [jnp.asarray(weight)], [jnp.asarray(bias)], None if velocities is None else jnp.asarray(velocities)
         )
@@ -174,13 +178,13 @@ class Features(ModelSpec):
     def _above(self, domain: Domain, placement: Placement, rng: np.random.Generator) -> Hidden:
         """One layer more on top of the trained ones, of units that bend where these have their values."""
         assert self.trained is not None
-        closed = closed_axes(domain)
+        kinds = axis_kinds(domain)
         velocities = (
             None if self.trained["velocities"] is None else jnp.asarray(self.trained["velocities"], dtype=float)
         )
         below = Hidden([jnp.asarray(w) for w, _ in self.layers], [jnp.asarray(b) for _, b in self.layers], velocities)
         x = domain.draw(Kronecker(LOOKED_AT), np.random.default_rng(0)).x
-        values = hidden_values(below, self.activation, placement, closed, x)
+        values = hidden_values(below, self.activation, placement, kinds, x)
         direction = rng.standard_normal((self.width, values.shape[1]))
         spread = np.std(values @ direction.T, axis=0)
         uniform = np.random.default_rng([self.seed, 1]).uniform(size=(self.width, 2))
@@ -246,15 +250,15 @@ def _checked(trained: dict[str, Any]) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def hidden_values(
-    hidden: Hidden, activation: str, place: Placement, closed: Closed, x: Float[np.ndarray, "points axes"]
+    hidden: Hidden, activation: str, place: Placement, kinds: Kinds, x: Float[np.ndarray, "points axes"]
 ) -> Float[np.ndarray, "points units"]:
     """The values of the last hidden layer. In NumPy: operations of JAX outside of programs are compiled one by one."""
     velocities = None if hidden.velocities is None else np.asarray(hidden.velocities)
     weights, biases = ([np.asarray(a) for a in arrays] for arrays in (hidden.weights, hidden.biases))
     if velocities is None:
-        seen = _seen(place, closed, None, x[None])[0] @ weights[0].T
+        seen = _seen(place, kinds, None, x[None])[0] @ weights[0].T
     else:
-        every = _seen(place, closed, velocities, np.broadcast_to(x, (len(velocities), *x.shape)))
+        every = _seen(place, kinds, velocities, np.broadcast_to(x, (len(velocities), *x.shape)))
         seen = np.einsum("upi,ui->pu", every, weights[0])
     a = _activated(activation, seen + biases[0])
     for weight, bias in zip(weights[1:], biases[1:], strict=True):
@@ -263,15 +267,15 @@ def hidden_values(
 
 
 def _seen(
-    place: Placement, closed: Closed, velocities: np.ndarray | None, x: Float[np.ndarray, "units points axes"]
+    place: Placement, kinds: Kinds, velocities: np.ndarray | None, x: Float[np.ndarray, "units points axes"]
 ) -> Float[np.ndarray, "units points inputs"]:
     """What units see of points, each of its own ones: see `anagram.models.inputs.FirstLayer`."""
-    scaled = (x - np.asarray(place.low)) / np.asarray(place.length)
-    around = [axis for axis, closes in enumerate(closed) if closes]
-    free = scaled[..., [axis for axis, closes in enumerate(closed) if not closes]]
+    seen = np.where([kind is Kind.LOG for kind in kinds], np.log(np.maximum(x, np.finfo(float).tiny)), x)
+    scaled = (seen - np.asarray(place.low)) / np.asarray(place.length)
+    around, free = places(kinds, Kind.AROUND), scaled[..., places(kinds, Kind.OPEN)]
     columns = []
-    for axis, closes in enumerate(closed):
-        if not closes:
+    for axis, kind in enumerate(kinds):
+        if kind is not Kind.AROUND:
             columns.append(scaled[..., axis])
             continue
         angle = 2 * np.pi * scaled[..., axis]

@@ -3,23 +3,38 @@
 Along an open axis a unit sees the coordinate in units of its own. A periodic axis is a circle to it: in place of x it
 sees cos ψ and sin ψ with ψ = 2π (x − low)/period + v·s, where s are the coordinates along the open axes. Whatever is
 made of the pair is periodic, with all derivatives. Every unit learns its own v: it looks at the circle from a frame
-that moves along it, so that what travels around is at rest to some of the units.
+that moves along it, so that what travels around is at rest to some of the units. Of a parameter whose values are spread
+by their logarithms it sees the logarithm; frames do not move along parameters.
 """
 
 from __future__ import annotations
+
+import enum
+import math
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from anagram.statement.domains import Domain
+from anagram.statement.domains import Domain, Parameter, Periodic
 from anagram.statement.expressions import Index
 
 RADIUS = 1.0  # of the circle, beside open axes of length one
 DRIFT = 3.0  # how large the first velocities v are where nothing is known of them
 
-Closed = tuple[bool, ...]
+
+class Kind(enum.StrEnum):
+    """How an axis is seen."""
+
+    OPEN = "open"  # as a coordinate between two ends
+    AROUND = "around"  # as a circle
+    PARAMETER = "parameter"  # as a number
+    LOG = "log"  # as the logarithm of a parameter
+
+
+Kinds = tuple[Kind, ...]
 
 
 class Fixed(eqx.Module):
@@ -40,27 +55,41 @@ class Placement(Fixed):
 
 
 def placed(domain: Domain, scale: float, offset: np.ndarray, size: np.ndarray) -> Placement:
-    """The placement of a network on a box, seen as [0, scale] along open axes; with scale 0 as it is."""
-    closed = np.array(closed_axes(domain))
-    low = np.where(closed | (scale > 0), domain.low, 0.0)
-    length = np.where(closed, domain.lengths, domain.lengths / scale if scale else 1.0)
+    """The placement of a network on a box, seen as [0, scale] but along periodic axes; with scale 0 as it is."""
+    kinds = axis_kinds(domain)
+    closed, log = np.array([kind is Kind.AROUND for kind in kinds]), [kind is Kind.LOG for kind in kinds]
+    ends = [np.log(i) if is_log else i for i, is_log in zip(domain.intervals.values(), log, strict=True)]
+    begins, lengths = np.array([low for low, _ in ends]), np.array([high - low for low, high in ends])
+    low = np.where(closed | (scale > 0), begins, 0.0)
+    length = np.where(closed, lengths, lengths / scale if scale else 1.0)
     numbers = [jnp.asarray(v, dtype=float) for v in (low, length, offset, size)]
     return Placement(*numbers, radius=jnp.asarray(RADIUS * (scale or 1.0)) if closed.any() else None)
 
 
-def closed_axes(domain: Domain) -> Closed:
-    """Which of the axes are periodic."""
-    return tuple(axis in domain.periodic_axes for axis in domain.axes)
+def axis_kinds(domain: Domain) -> Kinds:
+    """How each of the axes is seen."""
+
+    def kind(interval: Any) -> Kind:
+        if isinstance(interval, Parameter):
+            return Kind.LOG if interval.log else Kind.PARAMETER
+        return Kind.AROUND if isinstance(interval, Periodic) else Kind.OPEN
+
+    return tuple(kind(interval) for interval in domain.intervals.values())
 
 
-def count_inputs(closed: Closed) -> int:
+def places(kinds: Kinds, *wanted: Kind) -> list[int]:
+    """The numbers of the axes of some kinds."""
+    return [axis for axis, kind in enumerate(kinds) if kind in wanted]
+
+
+def count_inputs(kinds: Kinds) -> int:
     """How many columns the matrix of a first layer has: two for a periodic axis."""
-    return len(closed) + sum(closed)
+    return len(kinds) + len(places(kinds, Kind.AROUND))
 
 
-def velocities_shape(closed: Closed, width: int) -> tuple[int, int, int]:
+def velocities_shape(kinds: Kinds, width: int) -> tuple[int, int, int]:
     """How many velocities a first layer has: of every unit, along every periodic axis, for every open one."""
-    return width, sum(closed), len(closed) - sum(closed)
+    return width, len(places(kinds, Kind.AROUND)), len(places(kinds, Kind.OPEN))
 
 
 class FirstLayer:
@@ -72,38 +101,45 @@ class FirstLayer:
         bias: Float[Array, " units"],
         velocities: Float[Array, "units closed open"] | None,
         place: Placement,
-        closed: Closed,
+        kinds: Kinds,
         x: Float[Array, " axes"],
     ) -> None:
-        self.weight, self.bias, self.velocities, self.place, self.closed = weight, bias, velocities, place, closed
-        self.scaled = (x - place.low) / place.length
+        self.weight, self.bias, self.velocities, self.place, self.x = weight, bias, velocities, place, x
+        self.open, self.around, self.log = (places(kinds, k) for k in (Kind.OPEN, Kind.AROUND, Kind.LOG))
+        self.straight = places(kinds, Kind.OPEN, Kind.PARAMETER, Kind.LOG)
+        seen = x
+        for axis in self.log:
+            seen = seen.at[axis].set(jnp.log(x[axis]))
+        self.scaled = (seen - place.low) / place.length
         self.slopes = 1 / place.length
-        self.open = [axis for axis, around in enumerate(closed) if not around]
-        self.around = [axis for axis, around in enumerate(closed) if around]
-        self.column = np.cumsum([0, *(1 + around for around in closed)])[:-1].tolist()
+        self.column = np.cumsum([0, *(1 + (kind is Kind.AROUND) for kind in kinds)])[:-1].tolist()
         # By periodic axis, what units make of their pair, and the derivative of that by the angle.
         self.turned = {axis: self._turned(number, axis) for number, axis in enumerate(self.around)}
 
     @property
     def is_straight(self) -> bool:
         """Whether nothing but first derivatives is left of it."""
-        return not self.around
+        return not self.around and not self.log
 
     def value(self) -> Float[Array, " units"]:
         """W a + b."""
-        if self.is_straight:
+        if not self.around:
             return self.weight @ self.scaled + self.bias
-        straight = self.weight[:, [self.column[axis] for axis in self.open]] @ self.scaled[np.array(self.open, int)]
+        columns = [self.column[axis] for axis in self.straight]
+        straight = self.weight[:, columns] @ self.scaled[np.array(self.straight, int)]
         return sum((pair[0] for pair in self.turned.values()), start=straight + self.bias)
 
     def derivative(self, index: Index) -> Float[Array, " units"] | None:
         """∂^α (W a), for α ≠ 0; None where it vanishes."""
         order = sum(index)
         terms = [
-            self.weight[:, self.column[axis]] * self.slopes[axis] for axis in self.open if order == 1 and index[axis]
+            self.weight[:, self.column[axis]] * self._slope(axis, order)
+            for axis in self.straight
+            if index[axis] == order and (order == 1 or axis in self.log)
         ]
         for number, axis in enumerate(self.around):
-            if any(index[other] for other in self.around if other != axis):
+            # What a unit sees of a circle depends on the coordinate around it, and on those along which it moves.
+            if any(index[other] for other in range(len(index)) if other != axis and other not in self.open):
                 continue
             if self.velocities is None and index[axis] < order:
                 continue
@@ -114,6 +150,12 @@ class FirstLayer:
             even, odd = self.turned[axis]
             terms.append(factor * (even, odd, -even, -odd)[order % 4])
         return sum(terms[1:], start=terms[0]) if terms else None
+
+    def _slope(self, axis: int, order: int) -> Array:
+        """The derivative of this order of what is seen of an axis that is no circle."""
+        if axis not in self.log:
+            return self.slopes[axis]
+        return self.slopes[axis] * (-1) ** (order - 1) * math.factorial(order - 1) / self.x[axis] ** order
 
     def _turned(self, number: int, axis: int) -> tuple[Array, Array]:
         angle = 2 * np.pi * self.scaled[axis]

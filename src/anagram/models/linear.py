@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 from anagram.errors import SettingError
 from anagram.models.spec import ModelSpec
 from anagram.statement.domains import Domain
+from anagram.statement.domains.intervals import is_log
 
 HIGHEST_DEGREE = 10_000  # the recurrence is traced degree by degree
 
@@ -24,9 +25,10 @@ class FourierSeries(eqx.Module):
     order: int = eqx.field(static=True)
     low: tuple[float, ...] = eqx.field(static=True)
     length: tuple[float, ...] = eqx.field(static=True)
+    log: tuple[bool, ...] = eqx.field(static=True)
 
     def __call__(self, x: Float[Array, " axes"]) -> Float[Array, " outputs"]:
-        z = (x - np.array(self.low)) / np.array(self.length)
+        z = (_seen(x, self.log) - np.array(self.low)) / np.array(self.length)
         phase = 2 * np.pi * (half_lattice(self.order, len(self.low)) @ z)
         waves = jnp.concatenate([jnp.ones(1), np.sqrt(2) * jnp.cos(phase), np.sqrt(2) * jnp.sin(phase)])
         return self.coefficients @ waves
@@ -39,9 +41,10 @@ class TensorPolynomial(eqx.Module):
     basis: str = eqx.field(static=True)
     low: tuple[float, ...] = eqx.field(static=True)
     length: tuple[float, ...] = eqx.field(static=True)
+    log: tuple[bool, ...] = eqx.field(static=True)
 
     def __call__(self, x: Float[Array, " axes"]) -> Float[Array, " outputs"]:
-        z = 2 * (x - np.array(self.low)) / np.array(self.length) - 1
+        z = 2 * (_seen(x, self.log) - np.array(self.low)) / np.array(self.length) - 1
         value = self.coefficients
         for axis in reversed(range(len(self.low))):
             value = value @ _polynomials(z[axis], value.shape[-1], self.basis)
@@ -137,5 +140,14 @@ def _degree(value: Any, name: str) -> int:
     return int(value)
 
 
-def _place(domain: Domain) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    return tuple(low for low, _ in domain.intervals.values()), tuple(domain.lengths.tolist())
+def _place(domain: Domain) -> tuple[tuple[float, ...], tuple[float, ...], tuple[bool, ...]]:
+    """Where the axes begin, how long they are, and which of them are seen by their logarithms."""
+    log = tuple(is_log(interval) for interval in domain.intervals.values())
+    ends = [np.log(i) if seen else i for i, seen in zip(domain.intervals.values(), log, strict=True)]
+    return tuple(float(low) for low, _ in ends), tuple(float(high - low) for low, high in ends), log
+
+
+def _seen(x: Float[Array, " axes"], log: tuple[bool, ...]) -> Float[Array, " axes"]:
+    for axis in np.flatnonzero(log).tolist():
+        x = x.at[axis].set(jnp.log(x[axis]))
+    return x

@@ -15,10 +15,10 @@ from jaxtyping import Array, Float
 from anagram.errors import SettingError
 from anagram.models.inputs import (
     DRIFT,
-    Closed,
     FirstLayer,
+    Kinds,
     Placement,
-    closed_axes,
+    axis_kinds,
     count_inputs,
     placed,
     velocities_shape,
@@ -44,14 +44,14 @@ MOST_LAYERS = 1000  # each of them is traced; more take minutes before anything 
 
 
 class Network(eqx.Module):
-    """a ↦ W_L σ(… σ(W_1 a + b_1) …) + b_L, between the units of its placement; periodic on the axes that are closed."""
+    """a ↦ W_L σ(… σ(W_1 a + b_1) …) + b_L, between the units of its placement; periodic on periodic axes."""
 
     weights: list[Float[Array, "out in"]]
     biases: list[Float[Array, " out"]]
     velocities: Float[Array, "units closed open"] | None
     activation: str = eqx.field(static=True)
     placement: Placement
-    closed: Closed = eqx.field(static=True)
+    kinds: Kinds = eqx.field(static=True)
 
     def __call__(self, x: Float[Array, " axes"]) -> Float[Array, " outputs"]:
         sigma, place = ACTIVATIONS[self.activation], self.placement
@@ -69,7 +69,7 @@ class Network(eqx.Module):
         return values, [place.size * t + c * place.offset for t, c in zip(totals, whole, strict=True)]
 
     def _first(self, x: Float[Array, " axes"]) -> FirstLayer:
-        return FirstLayer(self.weights[0], self.biases[0], self.velocities, self.placement, self.closed, x)
+        return FirstLayer(self.weights[0], self.biases[0], self.velocities, self.placement, self.kinds, x)
 
     def rough(self) -> Network:
         """The same network with a steep first layer whose units bend at places all over the domain.
@@ -97,7 +97,7 @@ class MLP(ModelSpec):
             at first, 0 leaves the coordinates as they are. The origin is a corner and not the centre, which was
             better in our trials; perhaps because without biases a network of odd activations is an odd function
             about its origin, and solutions that are even about the centre are common. A periodic axis is seen as a
-            circle, whose radius is multiplied by scale.
+            circle, whose radius is multiplied by scale, a parameter with log=True by its logarithm.
         offset: added to the output: the middle of the values that are looked for, in their units. A number, or one
             for each output.
         size: the output is multiplied by it: how far the values are from the middle, about.
@@ -144,24 +144,24 @@ class MLP(ModelSpec):
             raise SettingError(f"the size of the output must be positive, not {size!r}")
 
     def build(self, domain: Domain, outputs: int, key: jax.Array) -> Network:
-        sizes = (count_inputs(closed_axes(domain)), *self.widths, outputs)
+        kinds = axis_kinds(domain)
+        sizes = (count_inputs(kinds), *self.widths, outputs)
         # NumPy's random numbers, seeded by the key: JAX would compile a program for the shape of every layer.
         rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
         layers = [_draw(self.init, k, *fans, rng) for k, fans in enumerate(itertools.pairwise(sizes))]
         weights, biases = ([jnp.asarray(array) for array in arrays] for arrays in zip(*layers, strict=True))
         offset, size = checked_units(self, outputs)
         placement = placed(domain, self.scale, offset, size)
-        closed = closed_axes(domain)
-        shape = velocities_shape(closed, self.widths[0])
+        shape = velocities_shape(kinds, self.widths[0])
         if all(shape) and len(self.drift) not in (1, shape[2]):
             raise SettingError(f"drift has {len(self.drift)} numbers, the domain has {shape[2]} axes with ends")
         velocities = jnp.asarray(np.array(self.drift) * rng.standard_normal(shape)) if all(shape) else None
-        return Network(weights, biases, velocities, self.activation, placement, closed)
+        return Network(weights, biases, velocities, self.activation, placement, kinds)
 
     def count(self, domain: Domain, outputs: int) -> int:
-        closed = closed_axes(domain)
-        sizes = (count_inputs(closed), *self.widths, outputs)
-        return int(np.prod(velocities_shape(closed, self.widths[0]))) + sum(
+        kinds = axis_kinds(domain)
+        sizes = (count_inputs(kinds), *self.widths, outputs)
+        return int(np.prod(velocities_shape(kinds, self.widths[0]))) + sum(
             (fan_in + 1) * fan_out for fan_in, fan_out in itertools.pairwise(sizes)
         )
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
 from anagram.showing.contours import contours
 from anagram.statement.domains import Domain
+from anagram.statement.domains.intervals import even_places
 from anagram.statement.domains.outline import closed_loops
 
 INSTANTS = 3  # of an evolution on a shape that are shown
+MEMBERS = 3  # of a family that are shown
 PLACES = 9  # along an axis that are tried for one whose plane meets a shape well
 MEETS = 0.5  # of the largest section: a plane with as much of the shape is good enough
 CURVE = 400  # points of an outline
@@ -38,7 +40,7 @@ class Section:
     @functools.cached_property
     def lines(self) -> tuple[np.ndarray, np.ndarray]:
         """The coordinates along both axes."""
-        horizontal, vertical = (np.linspace(*self.domain.intervals[axis], self.size) for axis in self.axes)
+        horizontal, vertical = (even_places(self.domain.intervals[axis], self.size) for axis in self.axes)
         return horizontal, vertical
 
     @functools.cached_property
@@ -97,20 +99,34 @@ def sections(domain: Domain, size: int) -> list[Section]:
     """The planes that pictures show of a domain of two axes or more.
 
     Of a box, the one through its centre along the first two axes, time horizontally. Of a shape, the plane of its
-    first two axes, where it meets the shape; if it evolves, at several instants.
+    first two axes, where it meets the shape; if it evolves, at several instants. Of a family, several members, at the
+    end of time if they evolve on a shape; parameters are axes of a plane only where nothing else is left.
     """
-    middle = {axis: (low + high) / 2 for axis, (low, high) in domain.intervals.items()}
+    middle = dict(zip(domain.axes, domain.middle.tolist(), strict=True))
     if not domain.space:
-        axes = sorted(domain.axes, key=lambda a: a != "t")[:2]
-        return [Section(domain, (axes[0], axes[1]), {a: m for a, m in middle.items() if a not in axes}, size)]
+        first, second = sorted(domain.axes, key=lambda a: (a in domain.parameter_axes, a != "t"))[:2]
+        held = {a: m for a, m in middle.items() if a not in (first, second)}
+        return _members(Section(domain, (first, second), held, size))
     axes = (domain.space[0], domain.space[1])
     held = {a: m for a, m in middle.items() if a not in axes}
     for axis in domain.space[2:]:
         held[axis] = _good_place(domain, axes, held, axis)
+    if domain.parameter_axes and "t" in held:
+        held["t"] = domain.intervals["t"][1]
+        return _members(Section(domain, axes, held, size))
     if "t" not in held or "t" in domain.space:
-        return [Section(domain, axes, held, size)]
+        return _members(Section(domain, axes, held, size))
     instants = np.linspace(*domain.intervals["t"], INSTANTS)
     return [Section(domain, axes, {**held, "t": float(t)}, size) for t in instants]
+
+
+def _members(plane: Section) -> list[Section]:
+    """The same plane for several values of the first parameter that is held; the plane itself if none is."""
+    axis = next((a for a in plane.domain.parameter_axes if a in plane.held), None)
+    if axis is None:
+        return [plane]
+    values = even_places(plane.domain.intervals[axis], MEMBERS).tolist()
+    return [replace(plane, held={**plane.held, axis: value}) for value in values]
 
 
 def _good_place(domain: Domain, axes: tuple[str, str], held: Mapping[str, float], axis: str) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -18,7 +18,7 @@ from anagram.statement.beyond import refuse_normal
 from anagram.statement.domains import PointSet, Region
 from anagram.statement.evaluation import evaluate_many, in_chunks
 from anagram.statement.expressions import NORMAL, Node, Number, bound
-from anagram.statement.fields import Field, Frame, named_number, symbol
+from anagram.statement.fields import Field, Frame, named_number, parameters_in, symbol
 from anagram.statement.notation import latex_of, text_of
 
 
@@ -28,7 +28,7 @@ class Condition:
 
     Args:
         operator: maps fields to a field, ``lambda u: u.d("t") - u.d("x", "x")``; its parameters are named
-            after the unknowns and coefficients it uses. It may return several fields (a vector-valued
+            after the unknowns, coefficients and parameters it uses. It may return several fields (a vector-valued
             condition) and complex ones.
         on: the region; the whole domain if left out.
         equals: the source f: a number, a function of the point ``lambda t, x: ...``, a tuple of these
@@ -91,16 +91,15 @@ def apply_operator(condition: Condition, quantities: Mapping[str, Field], what: 
 
 
 def stated(
-    condition: Condition, axes: tuple[str, ...], unknowns: Mapping[str, Any], numbers: Sequence[str], what: str
+    condition: Condition, frame: Frame, unknowns: Mapping[str, Any], numbers: Sequence[str], what: str
 ) -> tuple[Node, ...]:
     """The expressions of D(u), one for each component, in fields and numbers that are known by their names alone.
 
     `unknowns` has the set on which each of them lives, by name.
     """
-    frames = {name: Frame(axes, True, domain) for name, domain in unknowns.items()}
-    quantities = {n: symbol(n, frame) for n, frame in frames.items()} | {
-        n: named_number(n, Frame(axes)) for n in numbers
-    }
+    plain = replace(frame, normal=None, domain=None)
+    quantities = {n: symbol(n, replace(frame, domain=domain)) for n, domain in unknowns.items()}
+    quantities |= {n: named_number(n, plain) for n in numbers} | parameters_in(plain)
     nodes = tuple(field.node for field in apply_operator(condition, quantities, what))
     if condition.on is None or not condition.on.has_normal:
         refuse_normal(nodes)

@@ -13,7 +13,7 @@ import numpy as np
 
 from anagram.errors import ProblemError
 from anagram.statement.condition import source_rows
-from anagram.statement.domains import Box, Domain, Face, GaussLegendre, PointSet, Region
+from anagram.statement.domains import Box, Domain, Face, GaussLegendre, Periodic, PointSet, Region
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import Sizes, Trial, unknowns_in
 
@@ -111,7 +111,9 @@ def _orders(problem: Problem, key: str, name: str) -> np.ndarray:
 def _boxes(region: Region) -> list[Region]:
     """Boxes and faces on which the sources of a condition can be looked at: of a shape, the box around it."""
     if isinstance(region, Domain):
-        return [Box(**{axis: (low, high) for axis, (low, high) in region.intervals.items()})]
+        # A periodic axis is looked at from one end to the other.
+        plain = {a: (i[0], i[1]) if isinstance(i, Periodic) else i for a, i in region.intervals.items()}
+        return [Box(**plain)]
     return [part for part in region.parts if isinstance(part, Face) and not part.box.periodic_axes]
 
 

@@ -224,7 +224,7 @@ def _some(given: Given) -> np.ndarray:
 
 def _check_junctions(domain: Domain, given: Sequence[Given], size: float) -> None:
     """Whether the data of two parts of the boundary of a shape agree at the ends of curves where they meet."""
-    middle = (domain.low + domain.high) / 2
+    middle = domain.middle
     for one, other in itertools.permutations([g for g in given if g.axis is None], 2):
         for part in one.region.parts:
             if not isinstance(part, Patch) or part.end is not None or len(part.chart.intervals) != 1:

@@ -32,12 +32,14 @@ class Frame:
     """What a field knows of the place it lives in: the named axes and, on a face, the outward normal.
 
     The normal is an array, or True where it is not known yet. The domain is the set over which the field is integrated
-    where nothing else is said. Numbers, such as the variable of an integral, have no axes.
+    where nothing else is said. Numbers, such as the variable of an integral, have no axes. Of the axes, `parameters`
+    are no coordinates.
     """
 
     axes: tuple[str, ...]
     normal: Array | bool | None = None
     domain: Any = None
+    parameters: tuple[str, ...] = ()
 
     def index(self, axis: str) -> int:
         """The position of a named axis."""
@@ -59,8 +61,9 @@ class Frame:
         if self.normal is None:
             raise no_normal()
         if self.normal is True:
-            return [Named(NORMAL + axis) for axis in self.axes]
-        return [Number(self.normal[k]) for k in range(len(self.axes))]  # pyright: ignore[reportIndexIssue]
+            return [expressions.ZERO if axis in self.parameters else Named(NORMAL + axis) for axis in self.axes]
+        components = [Number(self.normal[k]) for k in range(len(self.axes))]  # pyright: ignore[reportIndexIssue]
+        return [expressions.ZERO if a in self.parameters else c for a, c in zip(self.axes, components, strict=True)]
 
 
 class Field:
@@ -130,11 +133,11 @@ class Field:
         return Field(self.node.along(self.frame.orders(axes)), self.frame)
 
     def gradient(self, *axes: str) -> tuple[Field, ...]:
-        """∇u over the named axes (all of them if there is no time among them)."""
+        """∇u over the named axes (all but parameters if there is no time among them)."""
         return tuple(self.d(axis) for axis in _space(self.frame, axes, "gradient"))
 
     def laplacian(self, *axes: str) -> Field:
-        """Δu over the named axes (all of them if there is no time among them)."""
+        """Δu over the named axes (all but parameters if there is no time among them)."""
         terms = [self.d(axis, axis) for axis in _space(self.frame, axes, "laplacian")]
         return sum(terms[1:], start=terms[0])
 
@@ -259,6 +262,11 @@ def coordinate(axis: str, frame: Frame) -> Field:
     return Field(expressions.Coordinate(frame.index(axis), axis), frame)
 
 
+def parameters_in(frame: Frame) -> dict[str, Field]:
+    """The parameters among the axes as fields, by name: operators may take them beside the unknowns."""
+    return {axis: coordinate(axis, frame) for axis in frame.parameters}
+
+
 def symbol(name: str, frame: Frame) -> Field:
     """A field that is known by its name alone."""
     return Field(Unknown(name, (0,) * len(frame.axes)), frame)
@@ -297,10 +305,13 @@ def _space(frame: Frame, axes: tuple[str, ...], what: str) -> tuple[str, ...]:
     # Summing over the time axis too would be a silent and very common mistake.
     if axes:
         return axes
-    if "t" in frame.axes:
-        space = ", ".join(f"'{a}'" for a in frame.axes if a != "t")
+    places = tuple(axis for axis in frame.axes if axis not in frame.parameters)
+    if "t" in places:
+        space = ", ".join(f"'{a}'" for a in places if a != "t")
         raise ProblemError(f"the axes include the time 't': name the space axes, as in {what}({space or '...'})")
-    return frame.axes
+    if not places:
+        raise ProblemError(f"all axes are parameters: there is no space for a {what}")
+    return places
 
 
 def _combine(function: Callable[..., Any], *operands: Any) -> Field:
@@ -330,7 +341,8 @@ def joined(frames: Sequence[Frame]) -> Frame:
             )
     domains = {id(frame.domain): frame.domain for frame in frames if frame.domain is not None}
     normal = next((frame.normal for frame in frames if frame.normal is not None), None)
-    return Frame(first.axes, normal, next(iter(domains.values())) if len(domains) == 1 else None)
+    parameters = max((frame.parameters for frame in frames), key=len)
+    return Frame(first.axes, normal, next(iter(domains.values())) if len(domains) == 1 else None, parameters)
 
 
 def _plain(value: Any) -> Any:

@@ -11,6 +11,7 @@ from anagram.errors import ProblemError
 from anagram.statement.arguments import parameter_names
 from anagram.statement.beyond import Integral, Quadrature, Variable, moved, refuse_normal
 from anagram.statement.domains import Box, GaussLegendre, Kronecker, PointRule, Region
+from anagram.statement.domains.members import of_every_member
 from anagram.statement.expressions import NORMAL, Named, Node, rewritten
 from anagram.statement.fields import Field, Frame
 
@@ -31,7 +32,8 @@ def integral(
             the point stays where it is: ``lambda s: np.exp(-abs(x - s)) * u.at(x=s)``.
         over: the set. Left out it is the whole domain, and the integral a number. A region such as
             ``box.face(x=1)`` gives a number too, and the integrand sees the normal there. Names of axes, ``"x"`` or
-            ``("x", "y")``, give the integral along these axes, a field of the others.
+            ``("x", "y")``, give the integral along these axes, a field of the others. Parameters are not integrated
+            over: of a family each member has its own integral.
         nodes: Gauss–Legendre nodes on every axis, or a rule such as ``GaussLegendre(x=60)``. By default there are 40 on
             a line, 24² in the plane, 12³ in space; in more dimensions 4096 points are spread evenly, and the integral
             has two or three digits.
@@ -47,14 +49,17 @@ def integral(
         region = frame.domain if over is None else over
         if not isinstance(region, Region):
             raise ProblemError("this integrand does not say over which set it is integrated: give over=, a region")
-        axes, quadrature = region.axes, quadrature_over(region, nodes, "Ω" if over is None else repr(region))
         if frame.axes and region.axes != frame.axes:
             raise ProblemError(
                 f"{region!r} has the axes {', '.join(region.axes)}, the integrand {', '.join(frame.axes)}"
             )
+        own = of_every_member(region, frame.parameters)
+        axes, quadrature = own.axes, quadrature_over(own, nodes, "Ω" if over is None else repr(region))
     else:
         for axis in axes:
             frame.index(axis)
+            if axis in frame.parameters:
+                raise ProblemError(f"'{axis}' is a parameter, which is not integrated over: every member has its own")
         quadrature = _along_axes(axes, frame.domain, nodes)
     if isinstance(integrand, Field):
         variables = [Variable(axis) for axis in axes]
@@ -63,7 +68,7 @@ def integral(
         if normals:
             components = {NORMAL + axis: Variable(NORMAL + axis) for axis in axes}
             inner, variables = _with_normal(inner, components), [*variables, *components.values()]
-        elif len(axes) == len(frame.axes):
+        elif len(axes) + len(frame.parameters) == len(frame.axes):
             refuse_normal([inner])
     elif len(variables) != len(axes):
         raise ProblemError(

@@ -97,7 +97,7 @@ def state_conditions(problem: Problem) -> dict[str, tuple[Node, ...]]:
     for key, condition in problem.conditions.items():
         what = f"condition '{key}'"
         with _explained(what):
-            found[key] = stated(condition, problem.domain.axes, names, numbers, what)
+            found[key] = stated(condition, problem.domain.frame, names, numbers, what)
     return found
 
 

@@ -145,7 +145,9 @@ class Trial:
         closed = np.array([axis in domain.periodic_axes for axis in domain.axes])
         if not closed.any():
             return ()
-        return tuple(self._drift(k, closed, offset, size) for k in np.flatnonzero(~closed).tolist())
+        # Frames do not move along parameters.
+        moving = [not around and a not in domain.parameter_axes for a, around in zip(domain.axes, closed, strict=True)]
+        return tuple(self._drift(k, closed, offset, size) for k in np.flatnonzero(moving).tolist())
 
     def _drift(self, along: int, closed: np.ndarray, offset: Mapping[str, float], size: Mapping[str, float]) -> float:
         domain, found = self.problem.domain, [SLOWEST]

@@ -64,7 +64,7 @@ def stated_unknowns(
 ) -> tuple[Unknown, ...]:
     """The unknowns, as they were said or as operators name them."""
     if given is None:
-        return (Unknown(_only_name(conditions, coefficients, domain.axes)),)
+        return (Unknown(_only_name(conditions, coefficients, domain)),)
     if isinstance(given, str):
         given = (given,)
     if isinstance(given, Mapping):
@@ -90,12 +90,13 @@ def _unknown(name: str, said: Any, domain: Domain) -> Unknown:
     return Unknown(name, complex in kinds, None if on is domain else on)
 
 
-def _only_name(conditions: Mapping[str, Condition], coefficients: Mapping[str, float], axes: tuple[str, ...]) -> str:
+def _only_name(conditions: Mapping[str, Condition], coefficients: Mapping[str, float], domain: Domain) -> str:
     """The name by which every operator calls the one unknown."""
     seen: dict[str, str] = {}
     for key, condition in conditions.items():
-        for name in parameter_names(condition.operator) or ():
-            if name in axes and len(parameter_names(condition.operator) or ()) > 1:
+        names = [n for n in parameter_names(condition.operator) or () if n not in domain.parameter_axes]
+        for name in names:
+            if name in domain.axes and len(names) > 1:
                 raise ProblemError(
                     f"condition '{key}': operators take fields, not coordinates; write domain.coordinate('{name}') "
                     f"in place of the parameter '{name}'"

@@ -37,7 +37,8 @@ def evolution_axis(problem: Problem) -> str | None:
 
 def why_no_evolution(problem: Problem) -> str:
     """Why a problem does not evolve along any axis, in words."""
-    found = [f"along {axis}, {_obstacle(problem, axis)}" for axis in problem.domain.axes[:SHOWN]]
+    axes = [axis for axis in problem.domain.axes if axis not in problem.domain.parameter_axes]
+    found = [f"along {axis}, {_obstacle(problem, axis)}" for axis in axes[:SHOWN]]
     return _in_general(problem) or "; ".join(found)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,15 +19,17 @@ from anagram.errors import ProblemError
 from anagram.models import ParametricModel
 from anagram.statement.arguments import broadcast_columns, call_by_name
 from anagram.statement.condition import describe_point, source_rows
-from anagram.statement.domains import Domain, Region
+from anagram.statement.domains import Domain, Kronecker, Region
 from anagram.statement.domains.domain import OUTSIDE
 from anagram.statement.evaluation import evaluate
-from anagram.statement.fields import Field
+from anagram.statement.fields import Field, parameters_in
 from anagram.statement.integrals import quadrature_over
 from anagram.statement.problem import Problem
 from anagram.training.history import History
+from anagram.training.member import Member
 
 CHUNK = 65_536  # points evaluated at once, at most
+CALLS = 5  # of which the shortest says how long one takes
 SIZES = (0, 1, 64, 1024, 8192, 32_768, CHUNK)  # of chunks; they are filled up with copies of a point
 
 
@@ -120,6 +123,18 @@ class Reached:
         shaped = {n: v.reshape(shape) for n, v in zip(names, values, strict=True)}
         return shaped[names[0]] if len(names) == 1 else shaped
 
+    def at(self, **held: Any) -> Member:
+        """One member of a family as a function of the coordinates alone: ``solution.at(nu=0.03)(t=0.5, x=0.1)``."""
+        return Member(self, held)
+
+    def seconds(self, points: int = 1) -> float:
+        """How long a call at so many points takes, in seconds, once it is compiled: the shortest of a few calls."""
+        if isinstance(points, bool) or not isinstance(points, int | np.integer) or points < 1:
+            raise ProblemError(f"points is a whole number, at least 1, not {points!r}")
+        x = self.domain.draw(Kronecker(int(points)), np.random.default_rng(0)).x
+        self(x)
+        return min(_timed(lambda: self(x)) for _ in range(CALLS))
+
     def __getitem__(self, unknown: str) -> Callable[..., np.ndarray]:
         """One unknown as a function: ``solution["v"](x=0.5)``."""
         names = [u.name for u in self.model.sought.unknowns]
@@ -156,18 +171,39 @@ class Reached:
             over: a region of the domain; all of it if left out.
             nodes: Gauss–Legendre nodes on every axis, or a rule, as in `anagram.integral`.
         """
-        x, weights, normal = self._nodes(over, nodes)
+        parameters = self.domain.parameter_axes
+        if parameters:
+            raise ProblemError(
+                f"an integral is that of one member of the family: solution.at({parameters[0]}=...).integral(...)"
+            )
+        return self.integral_over(operator, self.domain, {}, over, nodes)
+
+    def integral_over(
+        self, operator: Callable[..., Any], domain: Domain, held: Mapping[str, float], over: Region | None, nodes: Any
+    ) -> Any:
+        """The same for one member of a family: on its own domain, with the values of its parameters."""
+        x, weights, normal = self._nodes(domain, over, nodes)
+        x, normal = (
+            self._with_held(x, held),
+            None if normal is None else self._with_held(normal, dict.fromkeys(held, 0.0)),
+        )
         compiled = self._compiled(self._called(operator), with_normal=normal is not None)
         values = self._chunks(compiled, *((x,) if normal is None else (x, normal)))
         sums = [(weights @ v).item() for v in values]
         return sums[0] if len(sums) == 1 else tuple(sums)
 
-    def _nodes(self, over: Region | None, nodes: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    def _with_held(self, x: np.ndarray, held: Mapping[str, float]) -> np.ndarray:
+        """Points (n, d) with a column more for each axis that is held."""
+        rest = iter(x.T)
+        columns = [np.full(len(x), held[axis]) if axis in held else next(rest) for axis in self.domain.axes]
+        return np.stack(columns, axis=1)
+
+    @staticmethod
+    def _nodes(domain: Domain, over: Region | None, nodes: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Nodes of a quadrature over a region, with weights, and normals where it has them."""
         if over is not None and not isinstance(over, Region):
             raise ProblemError(f"over= is a region such as domain.boundary(), not {over!r}")
-        region = self.domain if over is None else over
-        axes = self.domain.axes
+        region, axes = domain if over is None else over, domain.axes
         if region.axes != axes:
             raise ProblemError(
                 f"{region!r} has the axes {', '.join(region.axes)}, the solution {', '.join(axes)}: take a region of "
@@ -175,8 +211,8 @@ class Reached:
             )
         quadrature = quadrature_over(region, nodes)
         x, normal = quadrature.nodes[:, : len(axes)], quadrature.nodes[:, len(axes) :]
-        if not self.domain.covers(x).all():
-            raise ProblemError(f"{region!r} lies outside of {self.domain!r}, where the solution means nothing")
+        if not domain.covers(x).all():
+            raise ProblemError(f"{region!r} lies outside of {domain!r}, where the solution means nothing")
         return x, quadrature.weights, normal if normal.size else None
 
     def residual(self, condition: str, x: np.ndarray) -> np.ndarray:
@@ -232,7 +268,7 @@ class Reached:
 
         def at(units: Any, theta: jax.Array, point: jax.Array, *normal: jax.Array) -> list[jax.Array]:
             frame = replace(self.domain.frame, normal=normal[0]) if normal else self.domain.frame
-            result = operator(self.model.placed(units).quantities(theta, frame))
+            result = operator(self.model.placed(units).quantities(theta, frame) | parameters_in(frame))
             fields = result if isinstance(result, tuple | list) else (result,)
             for field in fields:
                 if not isinstance(field, Field):
@@ -304,6 +340,12 @@ class Reached:
             f"{type(self).__name__}({self.summary['problem']}: {self.summary['steps']} steps, loss {loss}, "
             f"validation loss {fresh}{error}; {self.stopped_because})"
         )
+
+
+def _timed(call: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
 
 
 def _without(values: np.ndarray, hidden: np.ndarray | None) -> np.ndarray:

@@ -175,13 +175,14 @@ def _dataset(dataset: Callable[..., Any], grid: TensorGrid, values: Mapping[str,
 
 
 def _with_periods(grid: TensorGrid, domain: Domain) -> dict[str, Any]:
-    """Coordinates, those of a periodic axis with its period as an attribute."""
-    return {
-        axis: (axis, values, {"period": float(domain.lengths[domain.axes.index(axis)])})
-        if axis in domain.periodic_axes
-        else values
-        for axis, values in grid.coordinates.items()
-    }
+    """Coordinates; of a periodic axis its period is an attribute, and of a parameter that it is one."""
+
+    def told(axis: str, values: np.ndarray) -> Any:
+        if axis in domain.periodic_axes:
+            return axis, values, {"period": float(domain.lengths[domain.axes.index(axis)])}
+        return (axis, values, {"kind": "parameter"}) if axis in domain.parameter_axes else values
+
+    return {axis: told(axis, values) for axis, values in grid.coordinates.items()}
 
 
 def _estimate(solution: Reached) -> dict[str, Any]:

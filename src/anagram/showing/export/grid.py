@@ -12,6 +12,7 @@ import numpy as np
 from anagram.environment import gigabytes, physical_memory
 from anagram.errors import ProblemError
 from anagram.statement.domains import Domain
+from anagram.statement.domains.intervals import even_places
 
 ROUNDING = 1e-9  # of the length of an axis; so far may coordinates lie outside
 
@@ -59,7 +60,8 @@ def make_grid(domain: Domain, grid: Any, at: Mapping[str, float] | None = None) 
     Args:
         domain: the box whose axes are meant.
         grid: the number of points along each axis, ends included, or by axis a number or an array of coordinates. A
-            periodic axis has both ends too, so that pictures close.
+            periodic axis has both ends too, so that pictures close; values of a parameter with log=True are spread by
+            their logarithms.
         at: axes that do not vary, and where they are held.
     """
     fixed = _fixed(domain, at)
@@ -118,7 +120,6 @@ def _known_axes(domain: Domain, names: Mapping[str, Any], what: str) -> None:
 
 
 def _coordinates(domain: Domain, axis: str, given: Any) -> np.ndarray:
-    low, high = domain.intervals[axis]
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         if given < 2:
             raise ProblemError(
@@ -126,7 +127,7 @@ def _coordinates(domain: Domain, axis: str, given: Any) -> np.ndarray:
                 f"or hold the axis by at={{'{axis}': ...}}"
             )
         refuse_too_much(8 * int(given), f"an axis '{axis}' with {given} points", "take fewer")
-        return np.linspace(low, high, int(given))
+        return even_places(domain.intervals[axis], int(given))
     try:
         values = np.asarray(given)
     except (TypeError, ValueError):  # lists of unequal lengths

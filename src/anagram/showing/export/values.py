@@ -13,7 +13,7 @@ import numpy as np
 from anagram.errors import AnagramError, ProblemError
 from anagram.showing.export.grid import TensorGrid, make_grid, refuse_too_much
 from anagram.statement.arguments import call_by_name
-from anagram.statement.fields import Field
+from anagram.statement.fields import Field, parameters_in
 from anagram.training.reached import Reached
 
 CHUNK = 16_384  # points evaluated at once
@@ -55,7 +55,7 @@ class GridEvaluator:
         model, frame = solution.model, solution.domain.frame
 
         def one(name: str, theta: jax.Array, point: jax.Array) -> jax.Array:
-            return _value(name, self.operators[name], model.quantities(theta, frame), point)
+            return _value(name, self.operators[name], model.quantities(theta, frame) | parameters_in(frame), point)
 
         self._types = {name: _type(name, one, self._theta, len(frame.axes)) for name in self.operators}
 

@@ -14,6 +14,7 @@ from anagram.showing.report.quantities import components, exact_components, resi
 from anagram.showing.report.rungs import ShownRung, shown_rungs, tolerance_of
 from anagram.showing.report.stages import beginnings, sketches, stretch_ends
 from anagram.showing.report.style import BLUE, COLOURS, GREEN, GREY, ORANGE, STYLE, finish, positive
+from anagram.statement.domains.intervals import even_places, is_log
 from anagram.training.reached import Reached
 
 
@@ -172,8 +173,8 @@ def _trace(ax: Any, count: np.ndarray, steps: dict[str, np.ndarray], choices: tu
 
 def _lines(solution: Reached) -> Figure:
     (axis,) = solution.domain.axes
-    low, high = solution.domain.intervals[axis]
-    x = np.linspace(low, high, 401)[:, None]
+    interval = solution.domain.intervals[axis]
+    x = even_places(interval, 401)[:, None]
     fields = components(solution, x)
     exact = exact_components(solution, x)
     residual = residual_of(solution, x)
@@ -192,6 +193,8 @@ def _lines(solution: Reached) -> Figure:
     figure.suptitle(title_of(solution), fontsize=10)
     for ax in (left, right):
         ax.set_xlabel(axis)
+        if is_log(interval):
+            ax.set_xscale("log")
         if ax.get_legend_handles_labels()[0]:
             ax.legend()
     return figure

@@ -16,7 +16,8 @@ from anagram.errors import SettingError
 from anagram.showing.report.maps import draw_section
 from anagram.showing.report.style import BLUE, GREY, STYLE, finish
 from anagram.showing.sections import Section, sections
-from anagram.statement.domains import Domain
+from anagram.statement.domains import Domain, Interval
+from anagram.statement.domains.intervals import even_places, placed_along
 from anagram.statement.problem import Problem
 from anagram.tangent import TangentSpace
 
@@ -32,10 +33,10 @@ def reference_points(domain: Domain) -> np.ndarray:
     Of a shape, four layers with as much of it in each, and four points in each layer.
     """
     if domain.dimension == 1:
-        return _middles(*domain.intervals[domain.axes[0]], SIDE * SIDE)[:, None]
+        return _middles(domain.intervals[domain.axes[0]], SIDE * SIDE)[:, None]
     plane = shown_plane(domain)
     if domain.is_box:
-        grids = np.meshgrid(*(_middles(*domain.intervals[axis], SIDE) for axis in plane.axes))
+        grids = np.meshgrid(*(_middles(domain.intervals[axis], SIDE) for axis in plane.axes))
         return plane.points(np.stack([g.ravel() for g in grids], axis=1))
     columns = [domain.axes.index(axis) for axis in plane.axes]
     if plane.inside.sum() < SIDE * SIDE:
@@ -56,9 +57,9 @@ def shown_plane(domain: Domain) -> Section:
     return planes[len(planes) // 2]
 
 
-def _middles(low: float, high: float, count: int) -> np.ndarray:
+def _middles(interval: Interval, count: int) -> np.ndarray:
     """The middles of equal stretches of an interval."""
-    return low + (high - low) * (np.arange(count) + 0.5) / count
+    return placed_along(interval, (np.arange(count) + 0.5) / count)
 
 
 def kernel_values(space: TangentSpace, kind: str, x: np.ndarray, centres: np.ndarray) -> np.ndarray:
@@ -117,7 +118,7 @@ def kernel_figure(
     """
     domain, centres = space.problem.domain, reference_points(space.problem.domain)
     plane = shown_plane(domain) if domain.dimension > 1 else None
-    x = np.linspace(*domain.intervals[domain.axes[0]], 401)[:, None] if plane is None else plane.x
+    x = even_places(domain.intervals[domain.axes[0]], 401)[:, None] if plane is None else plane.x
     values = kernel_values(space, kind, x, centres)
     if not np.all(np.isfinite(values)):
         raise SettingError("the kernel is not finite at these parameters")

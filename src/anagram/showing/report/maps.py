@@ -19,6 +19,7 @@ from anagram.showing.report.quantities import components, exact_components, resi
 from anagram.showing.report.style import INK
 from anagram.showing.sections import Section, sections
 from anagram.statement.domains import Domain, Region
+from anagram.statement.domains.intervals import is_log
 from anagram.statement.unknowns import Unknown
 from anagram.training.reached import Reached
 
@@ -59,6 +60,9 @@ def map_figure(solution: Reached) -> Figure:
                 if isinstance(norm, LogNorm):
                     bar.ax.yaxis.set_minor_formatter(NullFormatter())  # powers of ten are enough
                 ax.set(title=title, xlabel=_horizontal_name(row.plane), ylabel=row.plane.axes[1])
+                for scale, axis in zip((ax.set_xscale, ax.set_yscale), row.plane.axes, strict=True):
+                    if is_log(row.plane.domain.intervals[axis]):
+                        scale("log")
     figure.suptitle(title_of(solution, figure.get_figwidth()), fontsize=10)
     return figure
 

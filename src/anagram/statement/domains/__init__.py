@@ -3,7 +3,7 @@
 from anagram.statement.domains.box import Box, Face
 from anagram.statement.domains.cells import Cells
 from anagram.statement.domains.domain import Domain
-from anagram.statement.domains.intervals import Interval, Periodic, periodic
+from anagram.statement.domains.intervals import Interval, Parameter, Periodic, parameter, periodic
 from anagram.statement.domains.region import Cloud, PointSet, Region, Union
 from anagram.statement.domains.rules import (
     Chosen,
@@ -53,6 +53,7 @@ __all__ = [
     "Kronecker",
     "LatinHypercube",
     "Mesh",
+    "Parameter",
     "Periodic",
     "Planar",
     "PointRule",
@@ -67,6 +68,7 @@ __all__ = [
     "Uniform",
     "Union",
     "extrude",
+    "parameter",
     "periodic",
     "revolve",
 ]

@@ -8,7 +8,7 @@ import numpy as np
 
 from anagram.errors import ProblemError
 from anagram.statement.domains.domain import Domain
-from anagram.statement.domains.intervals import Interval, Periodic, checked, ends_in_words
+from anagram.statement.domains.intervals import Interval, Parameter, Periodic, checked, ends_in_words
 from anagram.statement.domains.region import WITHIN, Cloud, Region, Union, unit_normals
 from anagram.statement.domains.rules import GaussLegendre, PointRule
 from anagram.statement.domains.slices import Slice
@@ -20,6 +20,7 @@ class Box(Domain):
     """A product of named intervals: ``Box(t=(0, 1), x=(-1, 1))``.
 
     An axis that closes on itself, ``Box(t=(0, 1), x=periodic(-1, 1))``, has no faces, and models are periodic along it.
+    Nor has one that is a parameter, ``Box(nu=parameter(0.01, 1), x=(-1, 1))``: conditions hold for all its values.
     """
 
     def __init__(self, *unnamed: Any, **intervals: Interval) -> None:
@@ -52,7 +53,7 @@ class Box(Domain):
                 np.all(box.contains(np.concatenate([corners.reshape(-1, len(self.axes)), inside])))
             )
         return self.axes == box.axes and all(
-            mine == theirs or (not isinstance(mine, Periodic) and theirs[0] <= mine[0] and mine[1] <= theirs[1])
+            mine == theirs or _is_part(mine, theirs)
             for mine, theirs in zip(self.intervals.values(), box.intervals.values(), strict=True)
         )
 
@@ -80,18 +81,23 @@ class Box(Domain):
         return Union(tuple(Face(self, axis, upper) for axis in axes for upper in (False, True)))
 
     def boundary(self, *parts: Any) -> Union:
-        """All faces, ∂Ω; a periodic axis has none."""
+        """All faces, ∂Ω; periodic axes and parameters have none."""
         if parts:
             raise ProblemError("parts of the boundary of a box are its faces, as in box.face(x=0) or box.faces('x')")
-        closed = self.periodic_axes
-        if len(closed) == len(self.axes):
-            raise ProblemError(f"{self!r} has no boundary: all of its axes are periodic")
-        return self.faces(*(axis for axis in self.axes if axis not in closed))
+        if not self.axes_with_ends:
+            raise ProblemError(f"{self!r} has no boundary: all of its axes are periodic or parameters")
+        return self.faces(*self.axes_with_ends)
+
+    @property
+    def axes_with_ends(self) -> tuple[str, ...]:
+        """The axes that have faces: all but those that are periodic or parameters."""
+        return tuple(axis for axis in self.axes if axis not in (*self.periodic_axes, *self.parameter_axes))
 
     def slice(self, **held: float) -> Slice:
         """The points with some coordinates held: ``box.slice(x=0.5)``, an interface between two materials.
 
-        With one coordinate held it has a normal, towards larger values.
+        With one coordinate held it has a normal, towards larger values. A parameter that is held, as in
+        ``box.slice(nu=0.1)``, is one member of the family.
         """
         if not held:
             raise ProblemError("a slice is named by the coordinates that are held, as in slice(x=0.5)")
@@ -111,6 +117,11 @@ class Box(Domain):
         if isinstance(interval, Periodic):
             raise ProblemError(
                 f"the axis '{axis}' is periodic and has no faces: its ends are one place and need no condition"
+            )
+        if isinstance(interval, Parameter):
+            raise ProblemError(
+                f"'{axis}' is a parameter and has no faces: conditions hold for all of its values; one of them alone "
+                f"is slice({axis}=...)"
             )
         return interval
 
@@ -132,7 +143,7 @@ class Box(Domain):
 
     def __or__(self, other: Any) -> Any:
         # Intervals and other boxes are joined as regions, like faces; rectangles as the sets that they are.
-        rectangle = len(self.axes) == 2 and not self.periodic_axes
+        rectangle = len(self.axes) == len(self.axes_with_ends) == 2
         return self.as_shape() | other if rectangle and isinstance(other, Domain) else super().__or__(other)
 
     def __and__(self, other: Any) -> Any:
@@ -152,6 +163,13 @@ class Box(Domain):
 
     def __repr__(self) -> str:
         return "Box(" + ", ".join(f"{a}={ends_in_words(i)}" for a, i in self.intervals.items()) + ")"
+
+
+def _is_part(mine: Interval, theirs: Interval) -> bool:
+    """Whether an interval is a part of another one; coordinates and parameters are no parts of each other."""
+    if isinstance(mine, Periodic) or isinstance(mine, Parameter) != isinstance(theirs, Parameter):
+        return False
+    return theirs[0] <= mine[0] and mine[1] <= theirs[1]
 
 
 class Face(Region):
@@ -178,7 +196,8 @@ class Face(Region):
     @property
     def share(self) -> float:
         # Lengths in different units cannot be compared: then all faces of a box count the same, as on a cube.
-        lengths = self.box.lengths
+        parameters = self.box.parameter_axes
+        lengths = np.array([high - low for a, (low, high) in self.box.intervals.items() if a not in parameters])
         return 1.0 if lengths.max() > OTHER_UNITS * lengths.min() else self.measure
 
     def lies_in(self, box: Domain) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from anagram.errors import SettingError
-from anagram.statement.domains.intervals import Intervals
+from anagram.statement.domains.intervals import Intervals, placed_in
 from anagram.statement.domains.rules import MOST_POINTS, Draw, PointRule, refuse_too_many
 
 HIGHEST_ORDER = 100  # points along an axis of a cell
@@ -170,6 +170,5 @@ class Fixed(PointRule):
 
 def place(points: Draw, intervals: Intervals) -> Draw:
     """Points of the unit cube, moved to the intervals."""
-    bounds = np.array(list(intervals.values()), dtype=float)
     x, weight = points
-    return bounds[:, 0] + (bounds[:, 1] - bounds[:, 0]) * x, weight
+    return placed_in(intervals, x), weight

@@ -15,7 +15,8 @@ from anagram.statement.domains.slices import Along, Slice
 def can_be_cut(domain: Domain, axis: str) -> bool:
     """Whether an axis has two ends between which the domain is everywhere the same."""
     kinds = isinstance(domain, Box | Product | Outlined)
-    return kinds and axis in domain.axes and axis not in (*domain.periodic_axes, *domain.space)
+    others = (*domain.periodic_axes, *domain.parameter_axes, *domain.space)
+    return kinds and axis in domain.axes and axis not in others
 
 
 def cut_domain(domain: Domain, axis: str, low: float, high: float) -> Domain | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from anagram.errors import ProblemError
 from anagram.statement.arguments import bind_axes, broadcast_columns
-from anagram.statement.domains.intervals import Interval, Periodic
+from anagram.statement.domains.intervals import Interval, Parameter, Periodic, middle_of
 from anagram.statement.domains.region import WITHIN, PointSet, Region
 from anagram.statement.evaluation import FunctionSource, takes_traced
 from anagram.statement.expressions import Leaf
@@ -63,6 +63,16 @@ class Domain(Region):
 
     def goes_around(self, axis: str) -> bool:
         return axis in self.periodic_axes
+
+    @property
+    def parameter_axes(self) -> tuple[str, ...]:
+        """The axes that are parameters of a family of problems, and no coordinates."""
+        return tuple(axis for axis, interval in self.intervals.items() if isinstance(interval, Parameter))
+
+    @property
+    def middle(self) -> np.ndarray:
+        """The middle of the box around it, by axis."""
+        return np.array([middle_of(interval) for interval in self.intervals.values()])
 
     @property
     def low(self) -> np.ndarray:
@@ -148,11 +158,11 @@ class Domain(Region):
     @property
     def frame(self) -> Frame:
         """The frame of unknown fields over this domain."""
-        return Frame(self.axes, True, self)
+        return Frame(self.axes, True, self, self.parameter_axes)
 
     def coordinate(self, axis: str) -> Field:
         """The field x ↦ x_axis, for operators with variable coefficients."""
-        return coordinate(axis, Frame(self.axes))
+        return coordinate(axis, Frame(self.axes, parameters=self.parameter_axes))
 
     def field(self, function: Callable[..., Any]) -> Field:
         """A known function of the point as a field: ``box.field(lambda t, x: jnp.exp(-t) * x)``.
@@ -164,7 +174,7 @@ class Domain(Region):
             return self._by_fields(call)
         name = getattr(function, "__name__", "f")
         source = FunctionSource(lambda x: jnp.asarray(call(x)), "f" if "<" in name else name)
-        return Field(Leaf(source, "", (0,) * len(self.axes)), Frame(self.axes))
+        return Field(Leaf(source, "", (0,) * len(self.axes)), Frame(self.axes, parameters=self.parameter_axes))
 
     def _by_fields(self, call: Callable[[Any], Any]) -> Field:
         """A function of the point that is written with functions of NumPy: these act on the coordinates as fields."""
@@ -175,4 +185,4 @@ class Domain(Region):
                 f"the function of a field cannot be differentiated as it is written ({type(error).__name__}): write it "
                 "with jax.numpy, as in jnp.sin(x) and jnp.where(x > 0, ..., ...)"
             ) from error
-        return found if isinstance(found, Field) else constant(found, Frame(self.axes))
+        return found if isinstance(found, Field) else constant(found, Frame(self.axes, parameters=self.parameter_axes))

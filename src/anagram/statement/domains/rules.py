@@ -15,7 +15,14 @@ import numpy as np
 
 from anagram.environment import gigabytes, physical_memory
 from anagram.errors import SettingError
-from anagram.statement.domains.intervals import Interval, Intervals, Periodic
+from anagram.statement.domains.intervals import (
+    Interval,
+    Intervals,
+    Periodic,
+    even_places,
+    placed_along,
+    placed_in,
+)
 
 MOST_POINTS = 10**12  # of any rule; numbers above are slips of the keyboard
 MOST_NODES = 4000  # of Gauss–Legendre on an axis: they are the eigenvalues of a matrix of this size
@@ -142,8 +149,7 @@ class Grid(PerAxis):
             return self.around(axis, interval)
         if np.ndim(entry) == 0:
             n = int(entry)
-            inner = np.linspace(low, high, n + 2)[1:-1]
-            x = np.linspace(low, high, n) if closed and n > 1 else inner
+            x = even_places(interval, n) if closed and n > 1 else even_places(interval, n + 2)[1:-1]
         else:
             x = np.asarray(entry, dtype=float).ravel()
             if x.size == 0:
@@ -169,8 +175,7 @@ class GaussLegendre(PerAxis):
                 f"GaussLegendre has at most {MOST_NODES} points on an axis, not {count} on '{axis}': take Grid or Sobol"
             )
         x, w = np.polynomial.legendre.leggauss(int(count))
-        low, high = interval
-        return low + (high - low) * (x + 1) / 2, w / 2
+        return placed_along(interval, (x + 1) / 2), w / 2
 
 
 class Fejer(PerAxis):
@@ -185,8 +190,7 @@ class Fejer(PerAxis):
         angle = (np.arange(count) + 0.5) * np.pi / count
         order = np.arange(1, count // 2 + 1)
         weight = (1 - 2 * np.cos(2 * np.outer(angle, order)) @ (1 / (4 * order**2 - 1))) / count
-        low, high = interval
-        return low + (high - low) * (1 - np.cos(angle)) / 2, weight
+        return placed_along(interval, (1 - np.cos(angle)) / 2), weight
 
 
 @dataclass(frozen=True, repr=False)
@@ -217,8 +221,7 @@ class Counted(PointRule):
         if not intervals:
             return np.zeros((times, 0)), np.ones(times)
         refuse_too_many(times * self.count, self)
-        bounds = np.array(list(intervals.values()), dtype=float)
-        x = bounds[:, 0] + (bounds[:, 1] - bounds[:, 0]) * self.units(times, len(bounds), rng)
+        x = placed_in(intervals, self.units(times, len(intervals), rng))
         return x, np.full(len(x), 1.0 / len(x))
 
     def share(self, fraction: float) -> Counted:

@@ -233,7 +233,7 @@ class Product(Patched):
 
     def faces(self, *axes: str) -> Union:
         """Both ends of each of the named axes of the box, as one region."""
-        ends = [part.end for part in self.box.faces(*(axes or self.box.axes)).parts]
+        ends = [part.end for part in self.box.faces(*(axes or self.box.axes_with_ends)).parts]
         faces = [self.face(**{end[0]: self.box.intervals[end[0]][int(end[1])]}) for end in ends if end is not None]
         return Union(tuple(patch for face in faces for patch in face.parts))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anagram.statement.domains.intervals import middle_of
 from anagram.statement.domains.region import Cloud, Region, unit_normals
 from anagram.statement.domains.rules import PointRule
 
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class Slice(Region):
-    """The points of a box with some coordinates held. With one of them it has a normal, towards larger values."""
+    """The points of a box with some coordinates held. With one of them it has a normal, towards larger values.
+
+    Parameters can be held too.
+    """
 
     def __init__(self, box: Domain, held: Mapping[str, float]) -> None:
         self.box, self.axes = box, box.axes
@@ -31,7 +35,12 @@ class Slice(Region):
 
     @property
     def has_normal(self) -> bool:
-        return len(self.held) == 1
+        return len(self._places) == 1
+
+    @property
+    def _places(self) -> list[str]:
+        """The coordinates that are held; a parameter has no direction."""
+        return [axis for axis in self.held if axis not in self.box.parameter_axes]
 
     @property
     def _free(self) -> dict[str, tuple[float, float]]:
@@ -55,7 +64,7 @@ class Slice(Region):
     def normal_at(self, x: np.ndarray) -> np.ndarray | None:
         if not self.has_normal:
             return None
-        return unit_normals(len(x), self.axes, next(iter(self.held)), upper=True)
+        return unit_normals(len(x), self.axes, self._places[0], upper=True)
 
     def goes_around(self, axis: str) -> bool:
         return axis not in self.held and self.box.goes_around(axis)
@@ -76,7 +85,7 @@ class Along(Slice):
     """
 
     def __init__(self, box: Domain, axes: set[str]) -> None:
-        super().__init__(box, {a: (low + high) / 2 for a, (low, high) in box.intervals.items() if a not in axes})
+        super().__init__(box, {a: middle_of(interval) for a, interval in box.intervals.items() if a not in axes})
 
     @property
     def has_normal(self) -> bool:

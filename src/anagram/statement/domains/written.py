@@ -9,7 +9,7 @@ import numpy as np
 from anagram.errors import ProblemError
 from anagram.statement.domains.box import Box
 from anagram.statement.domains.domain import Domain, Outline
-from anagram.statement.domains.intervals import Interval, Periodic
+from anagram.statement.domains.intervals import Interval, Parameter, Periodic, parameter
 from anagram.statement.domains.outline import Outlined, straightened
 
 FINE = 256  # points of a curved piece
@@ -23,6 +23,9 @@ def domain_to_json(domain: Domain) -> dict[str, Any]:
     found: dict[str, Any] = {"axes": {axis: [float(v) for v in ends] for axis, ends in domain.intervals.items()}}
     if domain.periodic_axes:
         found["periodic"] = list(domain.periodic_axes)
+    logs = {axis: i.log for axis, i in domain.intervals.items() if isinstance(i, Parameter)}
+    if logs:
+        found["parameters"] = logs
     if domain.space:
         pieces = [(part, straightened(points)) for part, points in domain.outline(FINE)]
         if sum(len(points) for _, points in pieces) > MOST:
@@ -37,7 +40,10 @@ def domain_from_json(data: Any) -> Domain:
     around = set(data.get("periodic") or ())
     if not around <= set(data["axes"]):
         raise ProblemError("an axis that is said to be periodic does not exist")
-    box = Box(**{axis: _interval(ends, axis in around) for axis, ends in data["axes"].items()})
+    logs = data.get("parameters") or {}
+    if not isinstance(logs, dict) or not set(logs) <= set(data["axes"]) - around:
+        raise ProblemError("an axis that is said to be a parameter does not exist, or is periodic")
+    box = Box(**{axis: _interval(ends, axis in around, logs.get(axis)) for axis, ends in data["axes"].items()})
     shape = data.get("shape")
     if shape is None:
         return box
@@ -49,8 +55,10 @@ def domain_from_json(data: Any) -> Domain:
     return Outlined(box.intervals, space, _outline(shape["outline"], box, space), name)
 
 
-def _interval(ends: Any, around: bool) -> Interval:
+def _interval(ends: Any, around: bool, log: bool | None = None) -> Interval:
     low, high = (float(end) for end in ends)
+    if log is not None:
+        return parameter(low, high, log=log)
     return Periodic(low, high) if around else (low, high)
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from anagram.showing.components import part_names, real_parts
 from anagram.showing.report.page.encode import array
 from anagram.showing.report.page.shapes import centre_of, first_places, shape_data
-from anagram.statement.domains import Domain
+from anagram.statement.domains import Domain, Interval, Parameter
+from anagram.statement.domains.intervals import even_places
 from anagram.statement.domains.outline import Outlined
 from anagram.statement.problem import Problem
 from anagram.training.reached import Reached
@@ -74,7 +75,7 @@ def field_data(solution: Reached) -> dict[str, Any]:
     if problem is not None and not inner:
         notes.append(NO_INNER_CONDITION)
     return {
-        "axes": [{"name": axis, "low": low, "high": high} for axis, (low, high) in domain.intervals.items()],
+        "axes": [_axis(axis, interval) for axis, interval in domain.intervals.items()],
         "kind": sampling.kind,
         "size": sampling.size,
         "pairs": sampling.pairs,
@@ -87,13 +88,20 @@ def field_data(solution: Reached) -> dict[str, Any]:
     }
 
 
+def _axis(name: str, interval: Interval) -> dict[str, Any]:
+    said: dict[str, Any] = {"name": name, "low": interval[0], "high": interval[1]}
+    if isinstance(interval, Parameter):
+        said |= {"parameter": True, "log": interval.log}
+    return said
+
+
 def choose_sampling(domain: Domain, count: int, limit: int = FIELD_BYTES) -> Sampling:
     """As fine as `count` fields of single precision in base 64 may be within the limit."""
     values = limit * 3 // 16 // count
     dimension = domain.dimension
     size = min(_odd(_root(values, dimension)), FINEST.get(dimension, FINEST[3]))
     if dimension <= 2 or size >= COARSEST:
-        lines = [np.linspace(low, high, size) for low, high in domain.intervals.values()]
+        lines = [even_places(interval, size) for interval in domain.intervals.values()]
         x = np.stack([g.ravel() for g in np.meshgrid(*lines, indexing="ij")], axis=1)
         along = "along each axis" if dimension > 1 else f"along {domain.axes[0]}"
         return Sampling("tensor", size, x, words=f"{size} points {along}")
@@ -107,7 +115,7 @@ def choose_sampling(domain: Domain, count: int, limit: int = FIELD_BYTES) -> Sam
 
 def _plane(domain: Domain, pair: tuple[int, int], size: int) -> np.ndarray:
     x = np.tile(centre_of(domain), (size * size, 1))
-    first, second = (np.linspace(domain.low[k], domain.high[k], size) for k in pair)
+    first, second = (even_places(domain.intervals[domain.axes[k]], size) for k in pair)
     x[:, pair[0]], x[:, pair[1]] = np.repeat(first, size), np.tile(second, size)
     return x
 

@@ -10,6 +10,7 @@ from scipy.ndimage import binary_dilation, binary_erosion
 from anagram.showing.report.page.encode import array
 from anagram.showing.sections import CURVE, sections
 from anagram.statement.domains import Domain
+from anagram.statement.domains.intervals import even_places
 from anagram.statement.domains.outline import closed_loops
 
 FINER = 4  # places along an axis, between the samples before and after one, that are asked whether they lie inside
@@ -51,13 +52,13 @@ def _cover(domain: Domain, x: np.ndarray, inside: np.ndarray, size: int) -> np.n
 
 def first_places(domain: Domain, size: int) -> list[int]:
     """Where along each axis a slice is cut at first, as the number of a sample."""
-    unit = (centre_of(domain) - domain.low) / domain.lengths
-    return [round(float(share) * (size - 1)) for share in unit]
+    places = zip(centre_of(domain), domain.intervals.values(), strict=True)
+    return [int(np.argmin(np.abs(even_places(interval, size) - place))) for place, interval in places]
 
 
 def centre_of(domain: Domain) -> np.ndarray:
     """The middle of each axis, or a place nearby where a plane meets the shape."""
-    middle = dict(zip(domain.axes, (domain.low + domain.high) / 2, strict=True))
+    middle = dict(zip(domain.axes, domain.middle, strict=True))
     if len(domain.space) > 2:
         held = sections(domain, 3)[0].held
         middle |= {axis: held[axis] for axis in domain.space[2:]}

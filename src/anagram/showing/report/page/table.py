@@ -10,7 +10,7 @@ from typing import Any
 from anagram.showing.report.page.encode import number, number_html
 from anagram.showing.report.page.ladder import verdict
 from anagram.showing.report.page.runs import Run, model_text
-from anagram.statement.domains import Interval, Periodic
+from anagram.statement.domains import Interval, Parameter, Periodic
 
 NOTHING = "–"
 
@@ -205,8 +205,10 @@ def _domain(run: Run) -> str:
 
 def _interval(interval: Interval) -> str:
     low, high = interval
-    closed = ", periodic" if isinstance(interval, Periodic) else ""
-    return f"[{low:g}, {high:g}]{closed}".replace("-", "−")
+    kind = (
+        ", periodic" if isinstance(interval, Periodic) else ", a parameter" if isinstance(interval, Parameter) else ""
+    )
+    return f"[{low:g}, {high:g}]{kind}".replace("-", "−")
 
 
 def _versions(run: Run) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import numpy as np
 
 from anagram.errors import ProblemError
 from anagram.statement.domains.box import Box
-from anagram.statement.domains.intervals import Periodic
 from anagram.statement.domains.shape import SPACE
 from anagram.statement.domains.shapes.curves import Line
 from anagram.statement.domains.shapes.outlines import Loop, Outline, Piece
@@ -88,7 +87,7 @@ class Polygon(Planar):
     @classmethod
     def of_box(cls, box: Box) -> Polygon:
         """A rectangle; its edges have the names of the faces of the box, as in ``x=0``."""
-        if len(box.axes) != 2 or any(isinstance(i, Periodic) for i in box.intervals.values()):
+        if not len(box.axes) == len(box.axes_with_ends) == 2:
             raise ProblemError(f"{box!r} is no rectangle: sets of shapes in the plane need boxes of two axes with ends")
         (a, b), (c, d) = box.intervals.values()
         x, y = box.axes

@@ -10,7 +10,7 @@ import numpy as np
 
 from anagram.errors import ProblemError
 from anagram.statement.domains.chart import AROUND, UNIT, Chart, Placed, draw_unit, settled_integral
-from anagram.statement.domains.intervals import Periodic, checked
+from anagram.statement.domains.intervals import Parameter, Periodic, checked
 from anagram.statement.domains.region import WITHIN
 from anagram.statement.domains.rules import GaussLegendre
 from anagram.statement.domains.shape import SPACE, Shape, checked_axes
@@ -72,7 +72,7 @@ class Extruded(Solid):
             raise ProblemError(f"only a shape in the plane can be extruded, such as ag.Disk(), not {shape!r}")
         super().__init__((*shape.axes, axis))
         found = checked(axis, interval)
-        if isinstance(found, Periodic):
+        if isinstance(found, Periodic | Parameter):
             raise ProblemError(f"a shape is extruded along an interval with two ends, not {found!r}: take a product")
         self.shape, (self.floor, self.ceiling) = shape, found
         self.names = tuple(names)

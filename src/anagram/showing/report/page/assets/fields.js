@@ -41,9 +41,10 @@ class FieldGroup extends SharedGrid {
 
   // Time lies horizontally if there is one axis of space; with more of them it is what a slider moves through.
   firstAxes() {
-    const space = this.axes.map((_, k) => k).filter((k) => k !== this.time);
+    const places = this.axes.map((_, k) => k).filter((k) => !this.axes[k].parameter);
+    const space = (places.length > 1 ? places : this.axes.map((_, k) => k)).filter((k) => k !== this.time);
     if (this.axes.length === 1) return [0, 0];
-    if (this.axes.length === 2 && this.time >= 0) return [this.time, space[0]];
+    if (places.length === 2 && this.time >= 0) return [this.time, space[0]];
     return space.length > 1 ? [space[0], space[1]] : [0, 1];
   }
 

@@ -59,8 +59,9 @@ class SharedGrid {
   }
 
   coordinates(axis) {
-    const { low, high } = this.axes[axis];
-    return Float64Array.from({ length: this.size }, (_, k) => low + ((high - low) * k) / (this.size - 1));
+    const { low, high, log } = this.axes[axis];
+    const scale = new Scale(low, high, Boolean(log), 0, this.size - 1);
+    return Float64Array.from({ length: this.size }, (_, k) => scale.inverse(k));
   }
 
   // The colours of a run, or of all of them.

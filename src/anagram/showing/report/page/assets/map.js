@@ -47,14 +47,14 @@ class MapPanel {
     for (let pass = 0; pass < 2; pass++) {
       const height = Math.round((this.width - this.left - 66) * aspect);
       this.barTicks = new Scale(low, high, log, 0, 1).ticks(Math.max(2, Math.floor(height / 40)));
-      this.yTicks = new Scale(vertical.low, vertical.high, false, 0, 1).ticks(Math.max(2, Math.floor(height / 45)));
+      this.yTicks = new Scale(vertical.low, vertical.high, Boolean(vertical.log), 0, 1).ticks(Math.max(2, Math.floor(height / 45)));
       this.left = Math.ceil(Math.max(20, widest(this.yTicks))) + 12;
     }
     this.right = this.width - Math.ceil(Math.max(32, widest(this.barTicks))) - 34;
     this.bottom = this.top + Math.round((this.right - this.left) * aspect);
     this.height = this.bottom + 38;
-    this.x = new Scale(horizontal.low, horizontal.high, false, this.left, this.right);
-    this.y = new Scale(vertical.low, vertical.high, false, this.bottom, this.top);
+    this.x = new Scale(horizontal.low, horizontal.high, Boolean(horizontal.log), this.left, this.right);
+    this.y = new Scale(vertical.low, vertical.high, Boolean(vertical.log), this.bottom, this.top);
     this.barScale = new Scale(low, high, log, this.bottom, this.top);
   }
 
@@ -217,6 +217,11 @@ function place(element, left, top, width, height) {
 
 function coordinateOf(axis, index, count) {
   if (axis.values) return coordinateText(axis.values[index], axis.step || 1);
+  if (axis.log) {
+    const ratio = (axis.high / axis.low) ** (1 / Math.max(1, count - 1));
+    const value = axis.low * ratio ** index;
+    return coordinateText(value, value * (ratio - 1));
+  }
   const step = (axis.high - axis.low) / Math.max(1, count - 1);
   return coordinateText(axis.low + step * index, step);
 }
