@@ -27,6 +27,7 @@ from anagram.statement.domains import Along, Domain, Kronecker, Region
 from anagram.statement.exactly import ansatz_of
 from anagram.statement.expressions import Node, everything
 from anagram.statement.expressions import Unknown as Symbol
+from anagram.statement.noise import check_measured, first_prior_weight
 from anagram.statement.stating import check_names, first_guess, gathered_conditions, known_solutions, stated_unknowns
 from anagram.statement.unknowns import Ansatz, Unknown, Unknowns
 
@@ -101,6 +102,7 @@ class Problem:
         }
         self._weights: Mapping[str, float] = {}
         self.components = probe.check_conditions(self)
+        check_measured(self)
         self.ansatz = ansatz_of(self)
         if not self.soft:
             raise ProblemError("all conditions are exact=True: the equation itself must be left to the model")
@@ -140,7 +142,8 @@ class Problem:
         other = object.__new__(Problem)
         conditions, in_front = {**self.conditions}, dict(self._weights)
         for key, weight in (weights or {}).items():
-            if conditions[key].is_weighted_by_position:
+            given = conditions[key]
+            if given.is_weighted_by_position or given.noise is not None or given.prior:
                 check_weight(weight)
                 in_front[key] = float(weight)
             else:
@@ -173,6 +176,16 @@ class Problem:
             return probe.is_linear(self)
 
     @property
+    def measured(self) -> tuple[str, ...]:
+        """The conditions that are data with noise."""
+        return tuple(key for key, condition in self.conditions.items() if condition.noise is not None)
+
+    @property
+    def priors(self) -> tuple[str, ...]:
+        """The conditions that only say what is likely."""
+        return tuple(key for key, condition in self.conditions.items() if condition.prior)
+
+    @property
     def knows_solution(self) -> bool:
         """Whether errors can be measured."""
         return self.reference is not None or self.solution is not None
@@ -197,13 +210,15 @@ class Problem:
 
         All conditions count the same, with one exception: where a nonlinear evolution begins, its data counts
         ten times, because errors made there are carried along, and may grow. Where weights differ from point to point
-        (see `weights_at`) this is the number in front of them.
+        (see `weights_at`), or follow from the noise of data, this is the number in front of them.
         """
         given = self.conditions[condition]
-        if given.is_weighted_by_position:
+        if given.is_weighted_by_position or given.noise is not None:
             return self._weights.get(condition, 1.0)
         if given.weight is not None:
             return float(given.weight)
+        if given.prior:
+            return self._weights.get(condition) or first_prior_weight(self)
         return BEGINNING_WEIGHT if self._begins_at(condition) and not self.is_linear else 1.0
 
     def weights_at(self, condition: str, x: np.ndarray) -> np.ndarray:
