@@ -42,7 +42,8 @@ class Problem:
         domain: the set Ω on which everything lives, a box or a shape.
         unknowns: names of the unknown fields. May be left out if there is one; give several as
             ``("u", "v")``, complex ones as ``{"psi": complex}``, and those that live on a part of the domain as
-            ``{"u": left, "v": right}``, or ``{"psi": (complex, left)}``.
+            ``{"u": left, "v": right}``, or ``{"psi": (complex, left)}``. Those that depend on some axes only are given
+            with these: ``{"u": float, "k": "x"}``.
         coefficients: unknown numbers with their first guesses, ``{"kappa": 1.0}``, learned with the fields.
         solution: the exact solution, a function of the point (a mapping by name for several unknowns).
             It is never used in training, only to measure errors.
