@@ -12,6 +12,7 @@ from anagram.compound import Compound  # noqa: E402
 from anagram.compound.batch import sample  # noqa: E402
 from anagram.errors import (  # noqa: E402
     AnagramError,
+    DataWarning,
     EstimateWarning,
     FileError,
     MissingError,
@@ -53,6 +54,7 @@ from anagram.statement.domains import (  # noqa: E402
 from anagram.statement.fields import Field, divergence, gradient, laplacian  # noqa: E402
 from anagram.statement.integrals import integral  # noqa: E402
 from anagram.statement.problem import Problem  # noqa: E402
+from anagram.statement.smoothness import smooth  # noqa: E402
 from anagram.tangent import TangentSpace  # noqa: E402
 from anagram.training.setting import Setting  # noqa: E402
 from anagram.version import __version__  # noqa: E402
@@ -70,6 +72,7 @@ __all__ = [
     "Compound",
     "Condition",
     "Cylinder",
+    "DataWarning",
     "Disk",
     "Ellipse",
     "Ellipsoid",
@@ -116,5 +119,6 @@ __all__ = [
     "resume",
     "revolve",
     "sample",
+    "smooth",
     "solve",
 ]

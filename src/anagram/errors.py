@@ -31,3 +31,7 @@ class RunWarning(UserWarning):
 
 class EstimateWarning(UserWarning):
     """The error was estimated, but not in a way that can be relied on."""
+
+
+class DataWarning(UserWarning):
+    """Data do not determine what is sought, or contradict what was said of their noise."""

@@ -14,11 +14,15 @@ from anagram import catalogue
 from anagram.errors import ProblemError
 from anagram.keeping.solutions import read_solution, save
 from anagram.showing import export
+from anagram.statement.evaluation import evaluate
 from anagram.statement.problem import Problem
 from anagram.tangent import TangentSpace
 from anagram.tangent.along import ErrorsAlong, chosen_axis, points_along, relative_along
 from anagram.tangent.estimate import ErrorEstimate, estimate_error, warn_if_unreliable, warn_of_doubt
-from anagram.training.reached import Reached
+from anagram.tangent.posterior import Posterior
+from anagram.tangent.settling import Settling
+from anagram.tangent.uncertainty import LEVEL, Uncertainty, from_json, quantile
+from anagram.training.reached import Reached, without
 
 
 class Solution(Reached):
@@ -37,7 +41,7 @@ class Solution(Reached):
         solution = cls(
             reached.problem, reached.model, reached.theta, reached.history, reached.summary, reached.configuration
         )
-        solution.folder = reached.folder
+        solution.folder, solution.batch = reached.folder, reached.batch
         return solution
 
     # -- what is estimated ----------------------------------------------------------------------------
@@ -138,6 +142,78 @@ class Solution(Reached):
     def tangent_space(self, points: Any = None, **options: Any) -> TangentSpace:
         """The tangent space at these parameters: kernels and Green's function."""
         return TangentSpace(self.stated_problem(), self.model, self.theta, points, **options)
+
+    # -- what data leave open -------------------------------------------------------------------------
+    def uncertainty(self) -> Uncertainty:
+        """Standard errors, correlations and intervals of the coefficients, from data with noise."""
+        kept = self.summary.get("uncertainty")
+        if kept is None:
+            raise ProblemError(
+                "nothing is known of errors by noise: give the conditions with measured values noise=, a standard "
+                "deviation or 'estimate', and solve again"
+            )
+        return from_json(kept, list(self.model.sought.coefficients), dict(self.coefficients))
+
+    def std(self, *coordinates: Any, **named: Any) -> Any:
+        """The standard error of the unknown at points, by the noise of the data; a dictionary if there are several."""
+        return self._spread(1.0, coordinates, named)
+
+    def band(self, *coordinates: Any, level: float = LEVEL, **named: Any) -> Any:
+        """Between which values the unknown lies at points with this probability: a pair of arrays.
+
+        With several unknowns a dictionary of pairs. At each point by itself: a band as a whole is left more often.
+        """
+        reach = self._spread(quantile(level, self.uncertainty().freedom), coordinates, named)
+        values = self(*coordinates, **named)
+        if isinstance(values, dict):
+            return {name: (values[name] - reach[name], values[name] + reach[name]) for name in values}
+        return values - reach, values + reach
+
+    def std_of(self, operator: Callable[..., Any], *coordinates: Any, **named: Any) -> Any:
+        """The standard error of an operator of the solution: ``solution.std_of(lambda k: np.exp(k), x=0.5)``."""
+        called, posterior = self._called(operator), self.posterior
+        x, shape, hidden = self._points(coordinates, named)
+
+        def at(units: Any, theta: jax.Array, point: jax.Array) -> jax.Array:
+            def values(t: jax.Array) -> list[jax.Array]:
+                result = called(self.model.placed(units).quantities(t, self.domain.frame))
+                fields = result if isinstance(result, tuple | list) else (result,)
+                return evaluate([field.node for field in fields], point)
+
+            return jnp.stack(jax.jacrev(values)(theta))
+
+        errors = posterior.std_by(at, x)
+        arrays = [without(column, hidden).reshape(shape) for column in errors.T]
+        return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+    def _spread(self, factor: float, coordinates: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        x, shape, hidden = self._points(coordinates, named)
+        sought = self.model.sought
+        found = {
+            name: without(sought.only_own(name, x, factor * values), hidden).reshape(shape)
+            for name, values in self.posterior.std(x).items()
+        }
+        return next(iter(found.values())) if len(found) == 1 else found
+
+    def keep_posterior(self, posterior: Posterior) -> None:
+        """Remember the posterior that a run ended with."""
+        self._posterior = posterior
+
+    @property
+    def posterior(self) -> Posterior:
+        """The linearised posterior of all parameters; made again, on fresh points, where the solution was loaded."""
+        known = vars(self).get("_posterior")
+        if known is None:
+            self.uncertainty()  # an error that says what is missing
+            known = Settling(self.stated_problem(), self.model).posterior_of(self.theta, self.summary["uncertainty"])
+            self.keep_posterior(known)
+        return known
+
+    def plot_uncertainty(self, path: str | Path | None = None) -> Any:
+        """A picture of coefficients with their intervals, and of fields with their bands."""
+        from anagram.showing.report.uncertainty import uncertainty_figure
+
+        return uncertainty_figure(self, path)
 
     # -- pictures and files ---------------------------------------------------------------------------
     def plot(self, path: str | Path | None = None) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 from anagram import catalogue
 from anagram.climbing import TrainedRungs, find
 from anagram.climbing.climb import STEPS, TrainRung
+from anagram.climbing.settled import settle
 from anagram.compound.batch import Points, checked_seed
 from anagram.errors import AnagramError, FileError, RunWarning, SettingError
 from anagram.keeping import checkpoint
@@ -287,7 +288,7 @@ class _Run:
         # The folder comes last: what it writes has what other monitors add to records.
         monitors = self.monitors if folder is None else [SpectrumWatch(), *self.monitors, folder]
         reached = self.trainer.train(self.configuration.budget, monitors, keep=self.configuration.keep)
-        solution = Solution.of(reached)
+        solution = settle(Solution.of(reached), self.trainer.problem)
         solution.configuration = self.configuration.as_json()
         if folder is not None:
             solution.folder = folder.finish(self.trainer, solution)
@@ -353,7 +354,8 @@ def climbed(
     tol = TOLERANCE if budget.tol is None else budget.tol
     setting, stretches = configuration.setting, configuration.stretches
     found = find(problem, tol, configuration.seed, limited(rungs), budget.seconds, setting, tell, stretches)
-    solution = found.finished(problem)
+    trained = found.solution.stated_problem()
+    solution = settle(found.finished(problem), trained)
     solution.configuration = configuration.as_json()
     if kept is not None and rungs.last is not None:
         solution.folder = kept.finish(rungs.last, solution)

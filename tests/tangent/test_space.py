@@ -74,7 +74,7 @@ def test_the_natural_gradient_through_greens_function_is_the_ordinary_one(space)
     x = np.random.default_rng(2).random((6, 2))
     change = np.zeros(6)
     for key, part in space.batch.items():
-        at = space.compound._rows(space.theta, space.batch)[key]  # scaled once
+        at = space.compound.rows(space.theta, space.batch)[key]  # scaled once
         change += space.green(x, key, part.x) @ (np.asarray(part.scale) * np.asarray(at))[:, 0]
     assert_close(change, space.field_features(x) @ space.natural_gradient, 1e-9)
     residual, features = map(np.asarray, jax.jit(space.compound.features)(space.theta, space.batch))

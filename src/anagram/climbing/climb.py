@@ -24,6 +24,7 @@ from anagram.climbing.judging import (
     judged,
     judged_by_others,
 )
+from anagram.climbing.noisy import good_enough, is_noise
 from anagram.climbing.starts import fitted, layers_of
 from anagram.models import MLP, Features, ParametricModel, count_parameters
 from anagram.solution import Solution
@@ -57,6 +58,7 @@ REACHED, INTERRUPTED, TIME_UP = "tolerance reached", "interrupted", "time used u
 BY_MONITOR = "stopped by a monitor"
 ROUNDED = "converged: what is left is rounding"
 UNDETERMINED = "the conditions do not determine the solution"
+NOISE = "the noise of the data is reached"
 NO_LARGER, GAVE_UP = "no larger network helps", "one network does not get hold of the solution"
 
 
@@ -116,7 +118,8 @@ class Climb:
         fixed = self.given.points is not None
         detail = Detail() if is_one_rung(self.given) else detail_of(problem, self.sizes)
         dimension, fields = problem.domain.dimension, problem.sought.outputs
-        self.facts = Facts(dimension, problem.is_linear, has_data, tol, most_parameters, fixed, detail, fields)
+        noise = bool(problem.measured)
+        self.facts = Facts(dimension, problem.is_linear, has_data, tol, most_parameters, fixed, detail, fields, noise)
         self.asked = Asked(self.scaled, self.facts.goal, seed, self.least)
         regions = problem.sought.by_region
         self.points = [
@@ -149,6 +152,8 @@ class Climb:
                 return UNDETERMINED
             if rung.outcome.stopped_because in (INTERRUPTED, BY_MONITOR):
                 return rung.outcome.stopped_because
+            if self.problem.measured and not is_one_rung(self.given) and is_noise(self.scaled, self._losses):
+                return NOISE
 
     @property
     def spent(self) -> float:
@@ -158,9 +163,19 @@ class Climb:
     @property
     def best(self) -> int:
         """The place of the best rung: one that met the tolerance, or else that with the smallest expected error."""
+        if self.problem.measured:
+            # What no network can do better is done by the smallest that can do it.
+            place = good_enough(self.scaled, self._losses, [r.outcome.parameters for r in self.rungs])
+            if place is not None:
+                return place
         met = [k for k, r in enumerate(self.rungs) if self.reached(r)]
         errors = expected_errors(self.rungs)
         return min(met or range(len(errors)), key=lambda k: errors[k])
+
+    @property
+    def _losses(self) -> list[Mapping[str, float]]:
+        """The losses of all rungs by condition."""
+        return [solution.summary["condition_losses"] for solution in self.solutions]
 
     def reached(self, rung: Rung) -> bool:
         """Whether the estimated error of a rung is below the tolerance, and can be relied on."""

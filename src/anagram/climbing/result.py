@@ -161,7 +161,7 @@ def _marched(march: March, climb: Climb | None, tell: Tell) -> Found:
     scaled = (
         in_natural_sizes(problem, natural_sizes(problem)) if in_sizes else problem if climb is None else climb.scaled
     )
-    _measure(solution, scaled, march.seed)
+    measure(solution, scaled, march.seed)
     judgement = march.judgement
     if march.is_whole:
         enough, tiny = judgement.trusted and judgement.value <= tol, judgement.value <= TINY
@@ -169,8 +169,8 @@ def _marched(march: March, climb: Climb | None, tell: Tell) -> Found:
     return Found(solution, judgement, rungs, reason, tol)
 
 
-def _measure(solution: Solution, scaled: Problem, seed: int) -> None:
-    """Losses on fresh points, and errors where the solution is known, of stretches that were joined."""
+def measure(solution: Solution, scaled: Problem, seed: int) -> None:
+    """Losses on fresh points, and errors where the solution is known, of parameters that no run has ended with."""
     compound = Compound(scaled, solution.model)
     judge = Judge(compound, sample(scaled, None, seed), seed)
     measured = quick_jit(judge.measure)(compound.numbers, jnp.asarray(solution.theta), *judge.data)

@@ -32,7 +32,7 @@ def layers_of(solution: Solution) -> dict[str, Any] | None:
 def fitted(model: ParametricModel, like: Solution) -> np.ndarray | None:
     """Parameters with which features come close to a solution; None where this is not known how to do."""
     module, sought = model.module, model.sought
-    if not isinstance(module, FeatureNetwork) or sought.ansatz or any(u.on is not None for u in sought.unknowns):
+    if not isinstance(module, FeatureNetwork) or sought.ansatz or any(u.on or u.along for u in sought.unknowns):
         return None
     x = sought.domain.draw(Kronecker(ROWS * module.weight.shape[1]), np.random.default_rng(0)).x
     values = like(x)

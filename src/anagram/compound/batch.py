@@ -16,6 +16,7 @@ from anagram.errors import PointsWarning, SettingError
 from anagram.statement.condition import source_rows
 from anagram.statement.domains import Cells, Cloud, GaussLegendre, Kronecker, PointRule, Region, Sobol, Tangent
 from anagram.statement.domains.rules import MOST_NODES, MOST_POINTS
+from anagram.statement.noise import data_scale
 from anagram.statement.problem import Problem
 
 Points = None | int | str | PointRule | Mapping[str, Any]
@@ -45,8 +46,10 @@ def row_scale(problem: Problem, key: str, x: np.ndarray, point_weights: np.ndarr
     """The factor of each row, sqrt(weight_c(x_i) · w_i)/size, with which ½‖r‖² is the loss ℓ of the paper.
 
     This is the one place where weights and the natural sizes of rows enter; all sizes are one unless a problem has been
-    given others (see `anagram.statement.sizes`).
+    given others (see `anagram.statement.sizes`). Measured values count by their likelihood.
     """
+    if problem.conditions[key].noise is not None:
+        return data_scale(problem, key)
     weights = problem.weight(key) * point_weights
     if problem.conditions[key].is_weighted_by_position:
         weights = weights * problem.weights_at(key, x.reshape(-1, x.shape[-1])).reshape(x.shape[:-1])

@@ -142,11 +142,11 @@ class Compound(ResidualMap):
     # -- all points -----------------------------------------------------------------------------------
     def residual(self, theta: Theta, batch: Batch) -> Float[Array, " rows"]:
         """r(θ), all conditions stacked."""
-        return jnp.concatenate([rows.ravel() for rows in self._rows(theta, batch).values()])
+        return jnp.concatenate([rows.ravel() for rows in self.rows(theta, batch).values()])
 
     def squares(self, theta: Theta, batch: Batch) -> dict[str, Float[Array, ""]]:
         """‖r‖² of each condition by itself; half their sum is the loss."""
-        return {key: jnp.sum(rows**2) for key, rows in self._rows(theta, batch).items()}
+        return {key: jnp.sum(rows**2) for key, rows in self.rows(theta, batch).items()}
 
     def features(self, theta: Theta, batch: Batch) -> tuple[Float[Array, " rows"], Float[Array, "rows params"]]:
         """R and J. All of J is in memory: see `gram` and `triangle` for batches that do not allow it."""
@@ -166,24 +166,31 @@ class Compound(ResidualMap):
 
         columns = theta.size if basis is None else basis.shape[1]
         zero = Gram(jnp.zeros((columns, columns)), jnp.zeros(columns), jnp.zeros(()))
-        return self._fold(theta, batch, zero, add)
+        return self._fold(theta, self._parts(batch), zero, add)
 
     def triangle(self, theta: Theta, batch: Batch) -> Float[Array, "params1 params1"]:
         """The triangular factor of [J r], chunk by chunk; its last column is Qᵀr and Q is never formed."""
         if self.fits(theta, batch):
             return triangle_of(*self.features(theta, batch))
+        return self._folded_triangle(theta, self._parts(batch))
 
+    def triangles(self, theta: Theta, batch: Batch) -> dict[str, Float[Array, "params1 params1"]]:
+        """The triangular factors of the rows of each condition by themselves."""
+        return {key: self._folded_triangle(theta, [(key, part)]) for key, part in self._parts(batch)}
+
+    def _folded_triangle(self, theta: Theta, parts: list[tuple[str, ConditionBatch]]) -> Array:
         def add(factor: Array, rows: Array, jacobian: Array) -> Array:
             stacked = jnp.concatenate([jacobian, rows[:, None]], axis=1)
             return jnp.linalg.qr(jnp.concatenate([factor, stacked]), mode="r")
 
-        return self._fold(theta, batch, jnp.zeros((theta.size + 1, theta.size + 1)), add)
+        return self._fold(theta, parts, jnp.zeros((theta.size + 1, theta.size + 1)), add)
 
     def _parts(self, batch: Batch) -> list[tuple[str, ConditionBatch]]:
         # JAX sorts the keys of dictionaries that pass through jit: rows keep the order of the conditions.
         return [(key, batch[key]) for key in self.problem.soft]
 
-    def _rows(self, theta: Theta, batch: Batch) -> dict[str, Float[Array, "points rows"]]:
+    def rows(self, theta: Theta, batch: Batch) -> dict[str, Float[Array, "points rows"]]:
+        """r(θ) by condition and point."""
         return {
             key: self._map(lambda p, key=key: self.point_rows(key, theta, p), part, theta.size)
             for key, part in self._parts(batch)
@@ -207,9 +214,15 @@ class Compound(ResidualMap):
         """Points along two axes, chunk and place in it; places left over hold copies that weigh nothing."""
         return _in_chunks(part, self._chunk(part, columns))
 
-    def _fold(self, theta: Theta, batch: Batch, start: Carry, add: Callable[[Carry, Array, Array], Carry]) -> Carry:
+    def _fold(
+        self,
+        theta: Theta,
+        parts: list[tuple[str, ConditionBatch]],
+        start: Carry,
+        add: Callable[[Carry, Array, Array], Carry],
+    ) -> Carry:
         total = start
-        for key, part in self._parts(batch):
+        for key, part in parts:
             chunks = self.in_chunks(part, theta.size)
 
             def update(carry: Carry, chunk: ConditionBatch, key: str = key) -> tuple[Carry, None]:

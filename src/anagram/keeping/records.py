@@ -97,6 +97,24 @@ def _is_estimate(value: Any) -> bool:
     )
 
 
+def _is_uncertainty(value: Any) -> bool:
+    if value is None:
+        return True
+    if not isinstance(value, dict) or not all(_by_name(value.get(key)) for key in ("coefficients", "noise", "priors")):
+        return False
+    matrix, findings = value.get("correlation"), value.get("findings")
+    numbers = [entry for key in ("coefficients", "noise", "priors") for entry in value[key].values()]
+    if not isinstance(matrix, list) or len(matrix) != len(value["coefficients"]) or not isinstance(findings, list):
+        return False
+    return (
+        all(isinstance(row, list) and len(row) == len(matrix) and all(map(is_number, row)) for row in matrix)
+        and all(map(is_number, numbers))
+        and all(isinstance(finding, str) for finding in findings)
+        and is_number(value.get("kappa"))
+        and _is_known(value.get("freedom"))
+    )
+
+
 def _is_spectrum(value: Any) -> bool:
     return isinstance(value, list) and all(_is_known(entry) for entry in value)
 
@@ -109,6 +127,7 @@ _SUMMARY: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("condition_losses", "coefficients"), _by_name),
     "best": _is_best,
     "error_estimate": _is_estimate,
+    "uncertainty": _is_uncertainty,
 }
 _BLOCK: dict[str, Callable[[Any], bool]] = {
     "step": is_whole,

@@ -78,6 +78,8 @@ def description(model: ParametricModel, problem: Problem | None) -> dict[str, An
             "exact": list(sought.ansatz),
             "fields": {u.name: "complex" if u.is_complex else "real" for u in sought.unknowns},
             "coefficients": dict(sought.coefficients),
+            # The axes of unknowns that do not depend on all of them.
+            "along": {u.name: list(u.along) for u in sought.unknowns if u.along is not None},
             # Boxes on which unknowns live that do not live everywhere.
             "regions": {
                 u.name: {axis: list(interval) for axis, interval in u.on.intervals.items()}

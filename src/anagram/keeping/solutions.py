@@ -163,7 +163,7 @@ def _check_steps(summary: dict[str, Any], steps: dict[str, np.ndarray]) -> None:
 def _recorded(sought: Unknowns) -> Any:
     """What a file knows of unknowns: their domain, and name, kind and box of each."""
     boxes = [u.on.intervals if isinstance(u.on, Box) else None for u in sought.unknowns]
-    kinds = [(u.name, u.is_complex) for u in sought.unknowns]
+    kinds = [(u.name, u.is_complex, u.along) for u in sought.unknowns]
     return sought.domain.intervals, kinds, boxes
 
 
@@ -181,7 +181,13 @@ def _sought_from(data: dict[str, Any]) -> Unknowns:
             raise SettingError("one of its unknowns lives outside of its domain")
         boxes.setdefault(repr(ends), box)
     own = {name: boxes[repr(ends)] for name, ends in data.get("regions", {}).items()}
-    unknowns = tuple(Unknown(name, kind == "complex", own.get(name)) for name, kind in data["fields"].items())
+    along = {name: tuple(axes) for name, axes in data.get("along", {}).items()}
+    known = set(along) <= set(data["fields"])
+    if not known or not all(axes and set(axes) <= set(domain.axes) for axes in along.values()):
+        raise SettingError("one of its unknowns depends on axes that it does not have")
+    unknowns = tuple(
+        Unknown(name, kind == "complex", own.get(name), along.get(name)) for name, kind in data["fields"].items()
+    )
     return Unknowns(domain, unknowns, {name: float(value) for name, value in data["coefficients"].items()})
 
 

@@ -75,7 +75,28 @@ class ModelSource:
         return {n: combined(made[n], x, wanted[n], raw[n]) if n in made else raw[n] for n in wanted}
 
     def _raw(self, x: Array, wanted: dict[str, Wanted]) -> dict[str, Derivatives]:
-        """Those of what the module itself gives."""
+        """Those of what the module itself gives; unknowns that do not depend on all axes have their own point."""
+        axes = self.sought.domain.axes
+        groups: dict[tuple[bool, ...], dict[str, Wanted]] = {}
+        for unknown in self.sought.unknowns:
+            if unknown.name in wanted:
+                own = tuple(unknown.depends_on(axes).tolist())
+                groups.setdefault(own, {})[unknown.name] = wanted[unknown.name]
+        found: dict[str, Derivatives] = {}
+        for own, part in groups.items():
+            if all(own):
+                found |= self._of_module(x, part)
+            else:
+                held = functools.partial(self._of_module, jnp.where(np.array(own), x, self._middle))
+                found |= _without_held(held, part, own)
+        return found
+
+    @property
+    def _middle(self) -> np.ndarray:
+        domain = self.sought.domain
+        return (domain.low + domain.high) / 2
+
+    def _of_module(self, x: Array, wanted: dict[str, Wanted]) -> dict[str, Derivatives]:
         if isinstance(self.module, ByUnknown):
             found: dict[str, Derivatives] = {}
             for unknown in self.sought.unknowns:
@@ -88,6 +109,32 @@ class ModelSource:
             offsets[unknown] = offset
             offset += unknown.components
         return _derivatives(self.module, offsets, x, wanted)
+
+
+def _without_held(
+    of_module: Callable[[dict[str, Wanted]], dict[str, Derivatives]], wanted: dict[str, Wanted], own: Sequence[bool]
+) -> dict[str, Derivatives]:
+    """Derivatives of unknowns that depend on some axes only: those along the others are zero."""
+
+    def moves(index: Index) -> bool:
+        return any(order and not depends for order, depends in zip(index, own, strict=True))
+
+    # A sum has terms of the same unknown; those along other axes are left out of it.
+    kept = {
+        name: [tuple(term for term in terms if not moves(term[0])) for terms in which.sums]
+        for name, which in wanted.items()
+    }
+    asked = {
+        name: Wanted(which.indices, [some or terms for some, terms in zip(kept[name], which.sums, strict=True)])
+        for name, which in wanted.items()
+    }
+    return {
+        name: Derivatives(
+            {index: jnp.zeros_like(value) if moves(index) else value for index, value in found.values.items()},
+            [value if some else jnp.zeros_like(value) for some, value in zip(kept[name], found.sums, strict=True)],
+        )
+        for name, found in of_module(asked).items()
+    }
 
 
 def _derivatives(
@@ -170,7 +217,7 @@ class ParametricModel:
 
     def values(self, theta: Float[Array, " params"], x: Float[Array, " axes"]) -> Float[Array, " outputs"]:
         """All real components of the unknowns at one point."""
-        if not self.sought.ansatz:
+        if not self.sought.ansatz and all(u.along is None for u in self.sought.unknowns):
             return jnp.ravel(self._module(theta)(x))
         here = (0,) * len(self.sought.domain.axes)
         wanted = {u.name: Wanted([here]) for u in self.sought.unknowns}

@@ -19,6 +19,7 @@ from anagram.statement.domains import PointSet, Region
 from anagram.statement.evaluation import evaluate_many, in_chunks
 from anagram.statement.expressions import NORMAL, Node, Number, bound
 from anagram.statement.fields import Field, Frame, named_number, parameters_in, symbol
+from anagram.statement.noise import check_belief
 from anagram.statement.notation import latex_of, text_of
 
 
@@ -38,6 +39,13 @@ class Condition:
             array of values on ``domain.points(...)``, by which the weight of each point is multiplied.
         exact: whether it holds exactly, because it is built into the model: u = G + Φ·N. For the value of an unknown
             on faces and parts of the boundary, and for its slope on a face where its value is exact too.
+        noise: for values measured at ``domain.points(...)``: the standard deviation of their errors, a number or an
+            array with one for each value; ``"estimate"`` if it is not known. Such rows count by their likelihood, and
+            other conditions are believed before them; see `anagram.statement.noise`.
+        robust: for measured values with outliers: ``"huber"``, or the number of standard deviations beyond which an
+            error counts by its size and no longer by its square.
+        prior: whether it only says what is likely, such as that a field is smooth (see `smooth`). It counts as little
+            as the noise of the data allows, which is decided by their marginal likelihood.
     """
 
     operator: Callable[..., Any]
@@ -45,6 +53,9 @@ class Condition:
     equals: Any = 0.0
     weight: Any = None
     exact: bool = False
+    noise: Any = None
+    robust: Any = None
+    prior: bool = False
 
     def __post_init__(self) -> None:
         if not callable(self.operator):
@@ -61,6 +72,7 @@ class Condition:
             )
         if self.weight is not None and not self.is_weighted_by_position:
             check_weight(self.weight)
+        check_belief(self)
 
     @property
     def is_weighted_by_position(self) -> bool:

@@ -27,6 +27,7 @@ from anagram.statement.domains import Along, Domain, Kronecker, Region
 from anagram.statement.exactly import ansatz_of
 from anagram.statement.expressions import Node, everything
 from anagram.statement.expressions import Unknown as Symbol
+from anagram.statement.noise import check_measured, first_prior_weight
 from anagram.statement.notation import latex_name
 from anagram.statement.stating import check_names, first_guess, gathered_conditions, known_solutions, stated_unknowns
 from anagram.statement.unknowns import Ansatz, Unknown, Unknowns
@@ -42,7 +43,8 @@ class Problem:
         domain: the set Ω on which everything lives, a box or a shape.
         unknowns: names of the unknown fields. May be left out if there is one; give several as
             ``("u", "v")``, complex ones as ``{"psi": complex}``, and those that live on a part of the domain as
-            ``{"u": left, "v": right}``, or ``{"psi": (complex, left)}``.
+            ``{"u": left, "v": right}``, or ``{"psi": (complex, left)}``. Those that depend on some axes only are given
+            with these: ``{"u": float, "k": "x"}``.
         coefficients: unknown numbers with their first guesses, ``{"kappa": 1.0}``, learned with the fields.
         solution: the exact solution, a function of the point (a mapping by name for several unknowns).
             It is never used in training, only to measure errors.
@@ -102,6 +104,7 @@ class Problem:
         }
         self._weights: Mapping[str, float] = {}
         self.components = probe.check_conditions(self)
+        check_measured(self)
         self.ansatz = ansatz_of(self)
         if not self.soft:
             raise ProblemError("all conditions are exact=True: the equation itself must be left to the model")
@@ -141,7 +144,8 @@ class Problem:
         other = object.__new__(Problem)
         conditions, in_front = {**self.conditions}, dict(self._weights)
         for key, weight in (weights or {}).items():
-            if conditions[key].is_weighted_by_position:
+            given = conditions[key]
+            if given.is_weighted_by_position or given.noise is not None or given.prior:
                 check_weight(weight)
                 in_front[key] = float(weight)
             else:
@@ -174,6 +178,16 @@ class Problem:
             return probe.is_linear(self)
 
     @property
+    def measured(self) -> tuple[str, ...]:
+        """The conditions that are data with noise."""
+        return tuple(key for key, condition in self.conditions.items() if condition.noise is not None)
+
+    @property
+    def priors(self) -> tuple[str, ...]:
+        """The conditions that only say what is likely."""
+        return tuple(key for key, condition in self.conditions.items() if condition.prior)
+
+    @property
     def knows_solution(self) -> bool:
         """Whether errors can be measured."""
         return self.reference is not None or self.solution is not None
@@ -198,13 +212,15 @@ class Problem:
 
         All conditions count the same, with one exception: where a nonlinear evolution begins, its data counts
         ten times, because errors made there are carried along, and may grow. Where weights differ from point to point
-        (see `weights_at`) this is the number in front of them.
+        (see `weights_at`), or follow from the noise of data, this is the number in front of them.
         """
         given = self.conditions[condition]
-        if given.is_weighted_by_position:
+        if given.is_weighted_by_position or given.noise is not None:
             return self._weights.get(condition, 1.0)
         if given.weight is not None:
             return float(given.weight)
+        if given.prior:
+            return self._weights.get(condition) or first_prior_weight(self)
         return BEGINNING_WEIGHT if self._begins_at(condition) and not self.is_linear else 1.0
 
     def weights_at(self, condition: str, x: np.ndarray) -> np.ndarray:

@@ -311,7 +311,8 @@ class _Waves:
         ]
         # As many half waves from one end of every axis to the other.
         along = np.array(halves if half_waves is None else half_waves)
-        self.places = {name: (box.low, np.pi * along / box.lengths) for name, box in boxes.items()}
+        own = {u.name: along * u.depends_on(domain.axes) for u in problem.unknowns}
+        self.places = {name: (box.low, np.pi * own[name] / box.lengths) for name, box in boxes.items()}
         count = len(problem.unknowns)
         phases = np.random.default_rng(wave).uniform(0, 2 * np.pi, (count, 2, domain.dimension))
         self.phases = {u.name: (phases[k], u.is_complex) for k, u in enumerate(problem.unknowns)}

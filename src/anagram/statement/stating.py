@@ -78,16 +78,36 @@ def stated_unknowns(
 
 
 def _unknown(name: str, said: Any, domain: Domain) -> Unknown:
-    """An unknown by its kind, by the region it lives on, or by both."""
+    """An unknown by its kind, by the region it lives on, by both, or by the axes that it depends on."""
     said = said if isinstance(said, tuple | list) else (said,)
     kinds = [s for s in said if s in (float, complex)]
     regions = [s for s in said if isinstance(s, Region)]
-    if len(kinds) + len(regions) < len(said) or len(kinds) > 1 or len(regions) > 1 or not said:
-        raise ProblemError(f"the unknown '{name}' must be float or complex, or live on a region, not {said!r}")
+    along = tuple(s for s in said if isinstance(s, str))
+    if len(kinds) + len(regions) + len(along) < len(said) or len(kinds) > 1 or len(regions) > 1 or not said:
+        raise ProblemError(
+            f"the unknown '{name}' must be float or complex, live on a region, or have names of axes, not {said!r}"
+        )
+    if along:
+        return Unknown(name, complex in kinds, None, _own_axes(name, along, regions, domain))
     on = next(iter(regions), None)
     if on is not None and (on.dimension < domain.dimension or not on.lies_in(domain)):
         raise ProblemError(f"the unknown '{name}' lives on {on!r}, which is no part of {domain!r} with an inside")
     return Unknown(name, complex in kinds, None if on is domain else on)
+
+
+def _own_axes(name: str, along: tuple[str, ...], regions: Sequence[Region], domain: Domain) -> tuple[str, ...] | None:
+    """The axes that an unknown depends on; None if these are all of them."""
+    wrong = [axis for axis in along if axis not in domain.axes]
+    if wrong or len(set(along)) < len(along):
+        raise ProblemError(
+            f"the unknown '{name}' depends on {', '.join(along)}: name axes of the domain, each once; they are "
+            f"{', '.join(domain.axes)}"
+        )
+    if regions:
+        raise ProblemError(f"the unknown '{name}' lives on a region and depends on some axes only: say one of the two")
+    if not domain.is_box:
+        raise ProblemError(f"the unknown '{name}' depends on some axes only, which needs a box, not {domain!r}")
+    return None if set(along) == set(domain.axes) else tuple(axis for axis in domain.axes if axis in along)
 
 
 def _only_name(conditions: Mapping[str, Condition], coefficients: Mapping[str, float], domain: Domain) -> str:

@@ -182,7 +182,10 @@ def _in_general(problem: Problem) -> str | None:
     if problem.coefficients:
         return "it has unknown coefficients, which depend on all of the solution"
     parts = [u.name for u in problem.unknowns if u.on is not None]
-    return f"'{parts[0]}' lives on a part of the domain" if parts else None
+    if parts:
+        return f"'{parts[0]}' lives on a part of the domain"
+    flat = [u.name for u in problem.unknowns if u.along is not None]
+    return f"'{flat[0]}' does not depend on all axes" if flat else None
 
 
 def _obstacle(problem: Problem, axis: str) -> str | None:

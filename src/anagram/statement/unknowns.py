@@ -15,16 +15,22 @@ from anagram.statement.domains import Domain, Region
 class Unknown:
     """An unknown field; a complex one is carried by two real components.
 
-    It may live on a part of the domain only, on one side of an interface: it is looked at nowhere else.
+    It may live on a part of the domain only, on one side of an interface: it is looked at nowhere else. Or it may
+    depend on some of the axes alone, such as a conductivity k(x) in a problem on (t, x).
     """
 
     name: str
     is_complex: bool = False
     on: Region | None = None
+    along: tuple[str, ...] | None = None
 
     def box(self, domain: Domain) -> Domain:
         """What it lives in, with the box around it that a model sees."""
         return self.on if isinstance(self.on, Domain) else domain
+
+    def depends_on(self, axes: tuple[str, ...]) -> np.ndarray:
+        """Which of the axes of its domain it depends on."""
+        return np.array([self.along is None or axis in self.along for axis in axes])
 
     @property
     def components(self) -> int:

@@ -49,6 +49,7 @@ class Facts:
     points_given: bool = False
     detail: Detail = field(default_factory=Detail)
     fields: int = 1
+    has_noise: bool = False  # whether it is said of the data how noisy they are: their residual then tells
     wide: bool = True  # whether networks of which only the last layer is learned are tried
 
     @property
@@ -82,7 +83,7 @@ def first_plan(facts: Facts) -> Plan:
 
 def next_plan(facts: Facts, rungs: Sequence[Rung]) -> Plan | None:
     """The network after these; None if no other is worth trying."""
-    if facts.has_data and _all_alike(rungs):
+    if facts.has_data and not facts.has_noise and _all_alike(rungs):
         return None
     networks = [r for r in rungs if not r.plan.features]
     wide = _next_wide(facts, rungs, networks)

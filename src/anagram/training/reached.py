@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from anagram.compound import Compound
+from anagram.compound.batch import Batch
 from anagram.compound.reuse import quick_jit, reuse, traced_text
 from anagram.errors import ProblemError
 from anagram.models import ParametricModel
@@ -25,6 +26,7 @@ from anagram.statement.evaluation import evaluate
 from anagram.statement.fields import Field, parameters_in
 from anagram.statement.integrals import quadrature_over
 from anagram.statement.problem import Problem
+from anagram.training.coefficient import Coefficient
 from anagram.training.history import History
 from anagram.training.member import Member
 
@@ -52,6 +54,7 @@ class Reached:
         self.summary = summary
         self.configuration = configuration
         self.folder: Path | None = None  # where it was saved, if it was
+        self.batch: Batch | None = None  # the points it was trained on, where they have moved
 
     # -- what is known about it -----------------------------------------------------------------------
     @property
@@ -101,9 +104,11 @@ class Reached:
         return self.summary.get("error_estimate") or {}
 
     @property
-    def coefficients(self) -> dict[str, float]:
-        """The learned coefficients."""
-        return self.model.coefficients(jnp.asarray(self.theta))
+    def coefficients(self) -> dict[str, Coefficient]:
+        """The learned coefficients: numbers, with standard errors (`.std`) where they come from noisy data."""
+        errors = (self.summary.get("uncertainty") or {}).get("coefficients", {})
+        found = self.model.coefficients(jnp.asarray(self.theta))
+        return {name: Coefficient(value, errors.get(name)) for name, value in found.items()}
 
     # -- values ---------------------------------------------------------------------------------------
     def __call__(self, *coordinates: Any, **named: Any) -> Any:
@@ -119,7 +124,7 @@ class Reached:
         x, shape, hidden = self._points(coordinates, named)
         names = [u.name for u in self.model.sought.unknowns]
         found = [self.model.sought.only_own(n, x, v) for n, v in zip(names, self._chunks(compiled, x), strict=True)]
-        values = [_without(v, hidden) for v in found]
+        values = [without(v, hidden) for v in found]
         shaped = {n: v.reshape(shape) for n, v in zip(names, values, strict=True)}
         return shaped[names[0]] if len(names) == 1 else shaped
 
@@ -144,7 +149,7 @@ class Reached:
         def values(*coordinates: Any, **named: Any) -> np.ndarray:
             x, shape, hidden = self._points(coordinates, named)
             found = self._chunks(self._compiled(lambda fields: fields[unknown]), x)[0]
-            return _without(self.model.sought.only_own(unknown, x, found), hidden).reshape(shape)
+            return without(self.model.sought.only_own(unknown, x, found), hidden).reshape(shape)
 
         return values
 
@@ -157,7 +162,7 @@ class Reached:
         called = self._called(operator)
         x, shape, hidden = self._points(coordinates, named)
         values = self._chunks(self._compiled(called), x)
-        arrays = [_without(v, hidden).reshape(shape) for v in values]
+        arrays = [without(v, hidden).reshape(shape) for v in values]
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
     def integral(self, operator: Callable[..., Any], over: Region | None = None, nodes: Any = None) -> Any:
@@ -348,7 +353,7 @@ def _timed(call: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def _without(values: np.ndarray, hidden: np.ndarray | None) -> np.ndarray:
+def without(values: np.ndarray, hidden: np.ndarray | None) -> np.ndarray:
     """Values, but none at hidden points."""
     return values if hidden is None else np.where(hidden, np.nan, values)
 

@@ -193,13 +193,16 @@ class Trainer:
         if keep == "best" and self.best is not None and self.best.validation_loss < losses["validation_loss"]:
             theta = jnp.asarray(self.best.theta)
             losses = self._losses(theta, float(self._moved(self.state._replace(theta=theta), self.batch).loss))
-        return self.result(
+        reached = self.result(
             problem=self.problem,
             model=self.model,
             theta=np.asarray(theta),
             history=self.history,
             summary=self._summary(reason, theta, losses),
         )
+        # Points that have moved are where the solution needs them; others can be drawn again.
+        reached.batch = self.batch if self.moving and self.pool is None else None
+        return reached
 
     def _broken_off(self, error: Exception) -> str:
         """Why a run could not go on; its last block is looked at if that was not done yet."""
