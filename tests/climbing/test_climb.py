@@ -308,3 +308,20 @@ def test_the_best_rung_is_that_with_the_smallest_expected_error():
     assert_close(expected[3], 10.05e-5, 1e-12)
     assert int(np.argmin(expected)) == 0
     assert expected_errors([rung(1e-3), rung(np.inf)])[1] == np.inf
+
+
+def test_a_worse_rung_says_how_good_the_one_before_it_is():
+    """Of a narrow front flatter features see less: that they are off by so much is what the first rung is judged by."""
+    front = ag.Problem(
+        LINE,
+        equation=ag.Condition(lambda u: u.d("x"), equals=lambda x: 30 / jnp.cosh(30 * (x - 0.4)) ** 2),
+        left=ag.Condition(lambda u: u, on=LINE.face(x=0)),
+        solution=lambda x: jnp.tanh(30 * (x - 0.4)) + np.tanh(12.0),
+    )
+    solution = ag.solve(front, tol=1e-6, **QUIET)
+    first, second = solution.rungs
+    assert first["validation_loss"] < second["validation_loss"]
+    assert first["trusted"]
+    assert not second["trusted"]
+    assert solution.reached
+    assert solution.summary["relative_l2_error"] <= 3 * solution.relative_error_estimate

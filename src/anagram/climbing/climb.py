@@ -146,6 +146,7 @@ class Climb:
                 return GAVE_UP
             rung = self._climb(plan, left)
             tell(rung)
+            rung = self._better_one(rung)
             if self.reached(rung):
                 return REACHED if (rung.outcome.estimate or 0.0) <= self.tol else ROUNDED
             if are_undetermined(rung.outcome.reasons):
@@ -253,6 +254,23 @@ class Climb:
         self.values.append(self.fields(solution))
         self.judgements.append(judgement)
         return rung
+
+    def _better_one(self, last: Rung) -> Rung:
+        """The best rung of features, if the last one was worse and says now that it is good enough; else the last."""
+        wide = [k for k, r in enumerate(self.rungs) if r.plan.features]
+        if self.reached(last) or not last.plan.features or self.left_open:
+            return last
+        place = min(wide, key=lambda k: self.rungs[k].outcome.residual)
+        rung, solution = self.rungs[place], self.solutions[place]
+        found = None if rung is last else self._second_look(solution, None)
+        if found is None or not found.trusted or found.value > self.facts.goal:
+            return last
+        found = self._determined(self._judge(rung.plan), solution, found)
+        assert found is not None
+        told = {"estimate": found.value, "trusted": found.trusted, "reasons": found.reasons}
+        self.rungs[place] = replace(rung, outcome=replace(rung.outcome, **told))
+        self.judgements[place] = found
+        return self.rungs[place]
 
     def _start(self, model: ParametricModel) -> np.ndarray | None:
         """First parameters of features: what is known of the solution; a linear equation has no use for them."""
