@@ -330,6 +330,7 @@ def _estimate(solution: Solution) -> dict[str, Any]:
         found = solution.estimate_error()
     except AnagramError as error:
         return {"value": None, "reasons": [str(error)]}
+    solution.note_worst_members(found)
     return {
         "value": found.value,
         "relative": found.relative,
