@@ -22,12 +22,12 @@ ORDER = (
     ("keeping",),
     ("showing",),
     ("catalogue", "interop"),
-    ("solution", "climbing", "solving", "repeat"),
+    ("solution", "climbing", "solving", "repeat", "several"),
     ("programs",),
 )
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
 # The facades stand side by side, but each may use those before it on its line.
-FACADES = ("solution", "climbing", "solving", "repeat")
+FACADES = ("solution", "climbing", "solving", "repeat", "several")
 
 
 def _room(module: str) -> str:

@@ -24,6 +24,7 @@ from anagram.errors import (  # noqa: E402
 from anagram.methods import Amstramgram, Anagram, Auto, Spring  # noqa: E402
 from anagram.models import MLP, Features, Fourier, ParametricModel, Polynomial, Singular  # noqa: E402
 from anagram.repeat import repeat  # noqa: E402
+from anagram.several import homotopy, modes, solutions  # noqa: E402
 from anagram.solution import Solution, load  # noqa: E402
 from anagram.solving import resume, solve  # noqa: E402
 from anagram.statement.condition import Condition  # noqa: E402
@@ -109,10 +110,12 @@ __all__ = [
     "divergence",
     "extrude",
     "gradient",
+    "homotopy",
     "integral",
     "interop",
     "laplacian",
     "load",
+    "modes",
     "parameter",
     "periodic",
     "repeat",
@@ -120,5 +123,6 @@ __all__ = [
     "revolve",
     "sample",
     "smooth",
+    "solutions",
     "solve",
 ]

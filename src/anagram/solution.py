@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from anagram import catalogue
-from anagram.errors import ProblemError
+from anagram.errors import EstimateWarning, ProblemError
 from anagram.keeping.solutions import read_solution, save
 from anagram.showing import export
 from anagram.statement.evaluation import evaluate
@@ -124,6 +125,20 @@ class Solution(Reached):
             return ErrorsAlong(axis, along, estimated)
         off = {name: values[name] - known for name, known in exact.items()}
         return ErrorsAlong(axis, along, estimated, relative_along(off, exact, len(along)))
+
+    def note_worst_members(self, estimate: ErrorEstimate) -> None:
+        """Put into the summary of a family which value of each parameter is worst by an estimate that was made."""
+        if (
+            not self.domain.parameter_axes
+            or estimate.direction.shape != self.theta.shape
+            or not estimate.direction.any()
+        ):
+            return  # other networks were compared, on all members together
+        vars(self)["_estimate"] = estimate
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EstimateWarning)  # the estimate itself says so
+            found = [self.errors_along(axis) for axis in self.domain.parameter_axes]
+        self.summary["worst_members"] = {e.axis: dict(zip(("at", "relative"), e.worst, strict=True)) for e in found}
 
     def estimate_error(self, points: int | None = None, seed: int = 0) -> ErrorEstimate:
         """The estimate with all it rests on, on fresh points; see `anagram.tangent.estimate`."""

@@ -97,7 +97,8 @@ def solve(
             raise SettingError("give either model= or start=: a run that goes on has the model of its start")
         model = start.model.spec
     case = case_of(problem)
-    setting = _setting(case, model, method, points, steps, options, continued=start is not None)
+    begun = start is not None or case.problem.guess is not None
+    setting = _setting(case, model, method, points, steps, options, continued=begun)
     cut = None
     if stretches is not None:
         cut = _checked_stretches(case.problem, setting, stretches, continued=start is not None)
@@ -289,6 +290,7 @@ class _Run:
         monitors = self.monitors if folder is None else [SpectrumWatch(), *self.monitors, folder]
         reached = self.trainer.train(self.configuration.budget, monitors, keep=self.configuration.keep)
         solution = settle(Solution.of(reached), self.trainer.problem)
+        solution.problem = self.trainer.problem.undeflated or self.trainer.problem
         solution.configuration = self.configuration.as_json()
         if folder is not None:
             solution.folder = folder.finish(self.trainer, solution)

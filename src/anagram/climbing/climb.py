@@ -120,7 +120,10 @@ class Climb:
         dimension, fields = problem.domain.dimension, problem.sought.outputs
         noise = bool(problem.measured)
         self.facts = Facts(dimension, problem.is_linear, has_data, tol, most_parameters, fixed, detail, fields, noise)
-        self.asked = Asked(self.scaled, self.facts.goal, seed, self.least)
+        # Where known solutions were divided out, errors are those of the equations themselves.
+        plain = problem.undeflated
+        judged_by = self.scaled if plain is None else in_natural_sizes(plain, natural_sizes(plain))
+        self.asked = Asked(judged_by, self.facts.goal, seed, self.least)
         regions = problem.sought.by_region
         self.points = [
             (region.draw(Kronecker(POINTS), np.random.default_rng(0)).x, unknowns) for region, unknowns in regions

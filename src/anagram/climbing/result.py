@@ -60,7 +60,7 @@ class Found:
     def finished(self, problem: Problem) -> Solution:
         """The solution of the problem as it was stated, with all of this in its summary."""
         solution, judgement, summary = self.solution, self.judgement, self.solution.summary
-        solution.problem = problem
+        solution.problem = problem if problem.undeflated is None else problem.undeflated
         summary.pop("rung", None)
         summary["problem"] = problem.name
         summary["seconds"] = sum(r.outcome.seconds for r in self.rungs)
@@ -71,6 +71,8 @@ class Found:
         summary["error_estimate"] = self._estimate()
         summary["rungs"] = [r.as_json() for r in self.rungs]
         summary["stopped_because"] = self.reason
+        if judgement.estimate is not None:
+            solution.note_worst_members(judgement.estimate)
         if self.reached is False:
             summary["missing"] = missing(solution, judgement, self.reason)
         return solution

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from scipy import linalg
 
 from anagram.models import MLP, Enriched, ParametricModel, trained_layers
-from anagram.models.features import FeatureNetwork
 from anagram.models.mlp import Network
 from anagram.solution import Solution
-from anagram.statement.domains import Kronecker
-
-ROWS = 2  # for each feature, on which values are fitted
-GUARD = 1e-9  # of the size of the features: a start needs no more digits
+from anagram.training.guesses import features_near
 
 
 def layers_of(solution: Solution) -> dict[str, Any] | None:
@@ -31,29 +25,14 @@ def layers_of(solution: Solution) -> dict[str, Any] | None:
 
 def fitted(model: ParametricModel, like: Solution) -> np.ndarray | None:
     """Parameters with which features come close to a solution; None where this is not known how to do."""
-    module, sought = model.module, model.sought
-    if not isinstance(module, FeatureNetwork) or sought.ansatz or any(u.on or u.along for u in sought.unknowns):
-        return None
-    x = sought.domain.draw(Kronecker(ROWS * module.weight.shape[1]), np.random.default_rng(0)).x
-    values = like(x)
-    by_name = values if isinstance(values, dict) else {sought.unknowns[0].name: values}
-    columns: list[np.ndarray] = []
-    for unknown in sought.unknowns:
-        value = np.asarray(by_name[unknown.name])
-        columns += [np.real(value), np.imag(value)] if unknown.is_complex else [value]
-    place = module.placement
-    wanted = (np.stack(columns, axis=1) - np.asarray(place.offset)) / np.asarray(place.size)
-    features = module.features(x)
-    features = np.concatenate([features, np.ones((len(features), 1))], axis=1)
-    count = features.shape[1]
-    guarded = np.concatenate([features, GUARD * np.linalg.norm(features) * np.eye(count)])
-    sides = np.concatenate([wanted, np.zeros((count, wanted.shape[1]))])
-    factor = np.asarray(linalg.qr(np.concatenate([guarded, sides], axis=1), mode="r")[0])[:count]
-    found = linalg.solve_triangular(factor[:, :count], factor[:, count:]).T
-    fit = eqx.tree_at(lambda m: (m.weight, m.bias), module, (jnp.asarray(found[:, :-1]), jnp.asarray(found[:, -1])))
-    theta = np.array(model.parameters_of(fit))
-    known = like.coefficients
-    if known:
+    names = [u.name for u in model.sought.unknowns]
+
+    def values(x: np.ndarray) -> dict[str, np.ndarray]:
+        found = like(x)
+        return found if isinstance(found, dict) else {names[0]: found}
+
+    theta, known = features_near(model, values), like.coefficients
+    if theta is not None and known:
         # Coefficients come first in θ, in units of their first guesses.
         sizes = model.placement["coefficients"]
         theta[: len(known)] = [known[name] / float(sizes[name]) for name in sorted(known)]

@@ -104,6 +104,8 @@ class TrainedRungs:
         """Compile the programs of a rung in a thread of its own; they are kept for when it comes to it."""
         if self.count < self.known or (self._aside is not None and self._aside.is_alive()):
             return
+        if problem.guess is not None:
+            return  # it would be fitted to the first guess twice
 
         def compile_aside() -> None:
             # What is wrong with it will be said when it is trained.

@@ -115,6 +115,13 @@ def _is_uncertainty(value: Any) -> bool:
     )
 
 
+def _are_members(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(found, dict) and is_number(found.get("at")) and is_number(found.get("relative"))
+        for found in value.values()
+    )
+
+
 def _is_spectrum(value: Any) -> bool:
     return isinstance(value, list) and all(_is_known(entry) for entry in value)
 
@@ -128,6 +135,7 @@ _SUMMARY: dict[str, Callable[[Any], bool]] = {
     "best": _is_best,
     "error_estimate": _is_estimate,
     "uncertainty": _is_uncertainty,
+    "worst_members": _are_members,
 }
 _BLOCK: dict[str, Callable[[Any], bool]] = {
     "step": is_whole,

@@ -86,14 +86,14 @@ def _given(problem: Problem, key: str) -> list[tuple[str, Given]]:
                 "value is given exactly too, as in lambda u: u.d('t') on a face"
             )
         axis = node.index.index(1) if any(node.index) else None
-        found.append((node.name, Given(key, region, _source(problem.sources[key], k, what), axis)))
+        found.append((node.name, Given(key, region, source_at(problem.sources[key], k, what), axis)))
     return found
 
 
-def _source(equals: Any, component: int, what: str) -> PointFunction:
-    """One component of a source as a function of the point that JAX can differentiate."""
+def source_at(equals: Any, component: int, what: str, why: str = "exact=True") -> PointFunction:
+    """One component of a source as a function of the point that JAX can differentiate; errors say why it has to be."""
     if isinstance(equals, tuple | list):
-        return _source(equals[component], 0, what)
+        return source_at(equals[component], 0, what, why)
     if isinstance(equals, Field):
         return equals.at
     if isinstance(equals, Mapped):
@@ -103,13 +103,13 @@ def _source(equals: Any, component: int, what: str) -> PointFunction:
                 return jnp.asarray(equals.components(x)[component])
             except (jax.errors.JAXTypeError, TypeError) as error:
                 raise ProblemError(
-                    f"{what}: exact=True needs a source that JAX can differentiate: write it with jax.numpy ({error})"
+                    f"{what}: {why} needs a source that JAX can differentiate: write it with jax.numpy ({error})"
                 ) from error
 
         return value
     number = np.asarray(equals)
     if number.ndim:
-        raise ProblemError(f"{what}: exact=True needs a number or a function of the point as its source")
+        raise ProblemError(f"{what}: {why} needs a number or a function of the point as its source")
     return Constant(number[()])
 
 

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from anagram.errors import ProblemError
-from anagram.statement import probe
+from anagram.statement import deflation, probe
 from anagram.statement.beyond import axes_read, looks_beyond, shared_parts
 from anagram.statement.condition import (
     Condition,
@@ -23,6 +23,7 @@ from anagram.statement.condition import (
     mapped_source,
     weight_values,
 )
+from anagram.statement.deflation import POWER, SHIFT
 from anagram.statement.domains import Along, Domain, Kronecker, Region
 from anagram.statement.exactly import ansatz_of
 from anagram.statement.expressions import Node, everything
@@ -49,6 +50,9 @@ class Problem:
         solution: the exact solution, a function of the point (a mapping by name for several unknowns).
             It is never used in training, only to measure errors.
         reference: a numerical solution: a function from points (n, d) to values (n,), in place of `solution`.
+        guess: where training begins: a function of the point near which a solution is looked for (a mapping by name for
+            several unknowns), or a solution of another problem with the same unknowns. For nonlinear problems that
+            have several solutions, or one that is hard to find from nothing.
         name: used for run folders and titles.
         setting: how to solve it when `solve` is told nothing else. It is carried along and not looked at here.
         conditions: `Condition`s by name, as keywords or as mappings.
@@ -65,6 +69,7 @@ class Problem:
         coefficients: Mapping[str, float] | None = None,
         solution: Any = None,
         reference: Reference | None = None,
+        guess: Any = None,
         name: str = "problem",
         setting: Any = None,
         **conditions: Condition,
@@ -75,6 +80,7 @@ class Problem:
         self.name = str(name)
         self.setting = setting
         self.ansatz: Mapping[str, Ansatz] = {}
+        self.undeflated: Problem | None = None  # the equations themselves, where known solutions were divided out
         # Problems stated in Python have none. No argument, because conditions may well be called so: see `restated`.
         self.origin: Mapping[str, Any] = MappingProxyType({})
         self._row_sizes: Mapping[str, Sequence[float]] = {}
@@ -115,6 +121,7 @@ class Problem:
         if reference is not None and (solution is not None or len(self.unknowns) > 1):
             raise ProblemError("give either solution= or reference=, and a reference only for a single unknown")
         self._check_solution()
+        self.guess = None if guess is None else deflation.guess_of(self, guess)
         self._is_stated = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -130,6 +137,7 @@ class Problem:
         row_sizes: Mapping[str, Sequence[float]] | None = None,
         setting: Any = None,
         origin: Mapping[str, Any] | None = None,
+        guess: Any = None,
     ) -> Problem:
         """Another problem with the same conditions; what is left out is as it was.
 
@@ -140,6 +148,7 @@ class Problem:
             setting: how it is solved.
             origin: where it was found, an entry of the catalogue or a file, as JSON values. It is carried along and not
                 looked at here.
+            guess: where training begins.
         """
         other = object.__new__(Problem)
         conditions, in_front = {**self.conditions}, dict(self._weights)
@@ -158,8 +167,52 @@ class Problem:
             name=self.name if name is None else str(name),
             setting=self.setting if setting is None else setting,
             origin=self.origin if origin is None else MappingProxyType(dict(origin)),
+            guess=self.guess if guess is None else deflation.guess_of(self, guess),
         )
         return other
+
+    def deflated(
+        self, *known: Any, power: float = POWER, shift: float = SHIFT, coefficients: Mapping[str, float] | None = None
+    ) -> Problem:
+        """The same problem without solutions that are known: ``ag.solve(problem.deflated(first))`` finds another one.
+
+        All residuals are multiplied by Π (d_i⁻ᵖ + α), d_i the distance from a known solution relative to its size: what
+        was a solution is none any more, everything else that was one still is. Errors are estimated with the equations
+        as they were.
+
+        Args:
+            known: what `solve` returned, functions of the point, or these by unknown.
+            power: p.
+            shift: α.
+            coefficients: other first guesses for them.
+        """
+        conditions = deflation.deflated(self, known, power, shift)
+        found = self._with_conditions(conditions, f"{self.name}, deflated", coefficients)
+        original = self if self.undeflated is None else self.undeflated
+        vars(found)["undeflated"] = original._with_conditions(original.conditions, found.name, found.coefficients)
+        return found
+
+    def orthogonal_to(self, *modes: Any, coefficients: Mapping[str, float] | None = None) -> Problem:
+        """The same problem for a mode that is orthogonal to others: one condition ∫ u u_i = 0 more for each.
+
+        Args:
+            modes: what `solve` returned, or functions of the point.
+            coefficients: other first guesses, for the eigenvalue that is looked for.
+        """
+        return self._with_conditions(deflation.orthogonal(self, modes), f"{self.name}, another mode", coefficients)
+
+    def _with_conditions(
+        self, conditions: Mapping[str, Condition], name: str, coefficients: Mapping[str, float] | None
+    ) -> Problem:
+        """Other conditions on the same unknowns; the known solution is not that of the new problem."""
+        unknown = set(coefficients or {}) - set(self.coefficients)
+        if unknown:
+            raise ProblemError(f"there is no coefficient '{min(unknown)}'; there are {', '.join(self.coefficients)}")
+        kinds: dict[str, Any] = {
+            u.name: (complex if u.is_complex else float, *([] if u.on is None else [u.on])) for u in self.unknowns
+        }
+        guesses = {**self.coefficients, **(coefficients or {})}
+        return Problem(self.domain, conditions, unknowns=kinds, coefficients=guesses, name=name, setting=self.setting)
 
     @property
     def sought(self) -> Unknowns:

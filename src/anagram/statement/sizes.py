@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,9 @@ from anagram.statement.domains import Cloud, Domain, GaussLegendre, Kronecker, R
 from anagram.statement.evaluation import evaluate_many
 from anagram.statement.expressions import Derivatives, Leaf, Node, Unknown, Wanted, degree, everything
 from anagram.statement.fields import Field, Frame, constant
-from anagram.statement.problem import Problem
+
+if TYPE_CHECKING:
+    from anagram.statement.problem import Problem
 
 # Half waves along every axis, and whole ones along periodic axes: more than one, because an operator may vanish on it.
 WAVES = (1.0, 1.5, 1.0, 1.5)
@@ -55,6 +57,8 @@ def natural_sizes(problem: Problem) -> Sizes:
     trial = Trial(problem)
     offset, spread = trial.given_values()
     size = trial.amplitudes(offset, spread)
+    if problem.guess is not None:
+        offset, size = trial.of_guess(offset, size)
     rows = trial.row_sizes(offset, size)
     return Sizes(trial.per_output(offset), trial.per_output(size), rows, trial.drifts(offset, size))
 
@@ -222,6 +226,19 @@ class Trial:
                     [self._balanced(key, name, offset, size) for key in self.problem.conditions], default=0.0
                 )
         return {name: s if s > 0 else (abs(offset[name]) or 1.0) for name, s in size.items()}
+
+    def of_guess(
+        self, offset: Mapping[str, float], size: Mapping[str, float]
+    ) -> tuple[dict[str, float], dict[str, float]]:
+        """The sizes of a first guess, which says more than the conditions do; where it vanishes, theirs."""
+        assert self.problem.guess is not None
+        sizes = dict(size)
+        for region, unknowns in self.problem.sought.by_region:
+            values = self.problem.guess(region.draw(Kronecker(128), np.random.default_rng(0)).x)
+            for unknown in unknowns:
+                around = float(_rms(np.abs(np.asarray(values[unknown.name]) - offset[unknown.name])))
+                sizes[unknown.name] = around if around > SAME * size[unknown.name] else size[unknown.name]
+        return dict(offset), sizes
 
     def _is_affine(self, key: str) -> bool:
         return all(degree(node) == 1 for node in self.problem.expressions[key])

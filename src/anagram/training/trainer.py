@@ -24,6 +24,7 @@ from anagram.training.adaptive import AdaptivePoints
 from anagram.training.budget import BLOCK, Budget, block_length, is_check
 from anagram.training.compiled import logged_columns, programs_of_run
 from anagram.training.defaults import default_points
+from anagram.training.guesses import features_near, fitting_problem, with_coefficients
 from anagram.training.history import History
 from anagram.training.interrupts import Interrupts
 from anagram.training.memory import out_of_memory, refuse_too_large
@@ -36,6 +37,8 @@ from anagram.training.tangent_points import TangentPoints
 
 WORTH_SAYING = 10.0  # times as large as it was, and the loss on fresh points is worth a warning
 CONVERGED = 1e-8  # a run that stops by itself has converged if the loss fell by this factor, else it is stuck
+
+GUESSING = 40  # steps at most in which a network is fitted to a first guess
 
 Monitor = Callable[..., Any]
 
@@ -67,7 +70,7 @@ class Trainer:
             if start.model.sought.unknowns != problem.unknowns or start.domain.axes != problem.domain.axes:
                 raise SettingError("the solution to start from has other unknowns or axes than the problem")
             start = start.theta
-        self.begin_with(start)
+        self.begin_with(start if start is not None else self._guessed())
         self.compound = Compound(problem, self.model)
         inside = default_points(problem, self.method, self.model.parameters)
         rules = point_rules(problem, setting.points, inside, random=self.method.fresh_points)
@@ -92,6 +95,20 @@ class Trainer:
         self.state: Any = None
         if compile_now:
             self.compile()
+
+    def _guessed(self) -> np.ndarray | None:
+        """First parameters near the first guess of the problem; None if it has none."""
+        values = self.problem.guess
+        if values is None:
+            return None
+        found = features_near(self.model, values)
+        if found is not None:
+            return found
+        options = {"sketch": 0, "restarts": 0}
+        setting = Setting(self.setting.model, "auto", options, steps=GUESSING)
+        fit = Trainer(fitting_problem(self.problem, values), setting, self.seed)
+        fit.train(Budget(GUESSING), quiet=True)
+        return with_coefficients(self.model, np.asarray(fit.state.theta))
 
     def begin_with(self, start: np.ndarray | None) -> None:
         """Take other first parameters, if there are some, before anything is compiled."""

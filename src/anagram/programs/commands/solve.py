@@ -350,9 +350,11 @@ def _estimate(solution: Solution) -> dict[str, Any]:
     if solution.model.parameters > ESTIMATE_AT_MOST:
         return {"value": None, "reasons": ["the model is large; solution.estimate_error() takes the time for it"]}
     try:
-        return solution.estimate_error().as_json()
+        found = solution.estimate_error()
     except AnagramError as error:
         return {"value": None, "reasons": [str(error)]}
+    solution.note_worst_members(found)
+    return found.as_json()
 
 
 def new_folder(name: str) -> Path:

@@ -39,6 +39,10 @@ def print_summary(summary: dict[str, Any], where: Path) -> None:
     estimate = summary.get("error_estimate")
     if estimate is not None:
         rows.append(("estimated", _in_words(estimate, summary["method"])))
+    rows += [
+        ("worst", f"{axis} = {found['at']:.4g}: estimated relative error {found['relative']:.1e}")
+        for axis, found in summary.get("worst_members", {}).items()
+    ]
     errors = (estimate or {}).get("coefficients", {})
     rows += [
         (f"  {name}", f"{value:.10g}" + (f"  (estimated error {errors[name]:.1e})" if name in errors else ""))

@@ -62,6 +62,7 @@ def summary_blocks(runs: Sequence[Run]) -> list[Block]:
                 _numbers("Relative L² error", runs, lambda r: r.summary.get("relative_l2_error"), best=True),
                 Row("Estimated error", [_estimate(r) for r in runs]),
                 _numbers("Estimated relative error", runs, _relative_estimate, best=True),
+                _texts("Worst member", runs, _worst),
                 _texts("Tolerance", runs, verdict),
                 *(_coefficient(name, runs) for name in _coefficient_names(runs)),
             ],
@@ -185,6 +186,13 @@ def _coefficient(name: str, runs: Sequence[Run]) -> Row:
 def _mapping(holder: dict[str, Any], key: str) -> dict[str, Any]:
     found = holder.get(key)
     return found if isinstance(found, dict) else {}
+
+
+def _worst(run: Run) -> str | None:
+    """By parameter of a family, where the estimated error is largest."""
+    found = _mapping(run.summary, "worst_members")
+    said = [f"{axis} = {_mapping(found, axis)['at']:.4g}: {_mapping(found, axis)['relative']:.1e}" for axis in found]
+    return "; ".join(said) or None
 
 
 def _problem(run: Run) -> str:
