@@ -10,6 +10,7 @@ prepare()
 from anagram import catalogue, interop  # noqa: E402
 from anagram.compound import Compound  # noqa: E402
 from anagram.compound.batch import sample  # noqa: E402
+from anagram.compound.layout import on_devices  # noqa: E402
 from anagram.errors import (  # noqa: E402
     AnagramError,
     EstimateWarning,
@@ -109,6 +110,7 @@ __all__ = [
     "interop",
     "laplacian",
     "load",
+    "on_devices",
     "periodic",
     "repeat",
     "resume",

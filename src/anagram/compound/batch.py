@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from anagram.compound.layout import Layout
 from anagram.environment import has_accelerator
 from anagram.errors import PointsWarning, SettingError
 from anagram.statement.condition import source_rows
@@ -108,6 +109,21 @@ def thinned(batch: Batch, rows: int) -> Batch:
         chosen = jax.tree.map(lambda leaf, index=index: leaf[index], part)
         result[key] = chosen._replace(scale=chosen.scale * np.sqrt(count / kept))
     return result
+
+
+def filled(part: ConditionBatch, multiple: int) -> ConditionBatch:
+    """A number of points that can be divided: the last one is repeated, with copies that weigh nothing."""
+    missing = -len(part.x) % multiple
+    if not missing:
+        return part
+    more = jax.tree.map(lambda a: jnp.concatenate([a, jnp.repeat(a[-1:], missing, axis=0)]), part)
+    return more._replace(scale=more.scale.at[len(part.x) :].set(0.0))
+
+
+def share_of(part: ConditionBatch, layout: Layout) -> ConditionBatch:
+    """The points that lie on this device, filled up with copies that weigh nothing."""
+    own = jax.tree.map(layout.own, part)
+    return own._replace(scale=layout.own(part.scale, weighs=False))
 
 
 def count_rows(batch: Batch) -> int:

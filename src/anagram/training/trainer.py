@@ -78,7 +78,7 @@ class Trainer:
             AdaptivePoints(self.compound, rules),
         )
         self.moving = tuple(points for points in kinds if points.conditions)
-        self.batch = sample(problem, rules, seed=self.seed)
+        self.batch = self.compound.layout.put(sample(problem, rules, seed=self.seed))
         refuse_too_large(self.method, self.model.parameters, count_rows(self.batch))
         if self.pool is None and not any(points.are_new for points in self.moving):
             warn_if_few(self.batch, self.model.parameters)
@@ -254,8 +254,8 @@ class Trainer:
             batch = points.after(self.history.count, at, self.batch)
             if batch is None:
                 continue
-            self.batch = batch
-            self.state = self._moved(self.state, batch)
+            self.batch = self.compound.layout.put(batch)
+            self.state = self._moved(self.state, self.batch)
             if not points.noisy:
                 self.history.moved_at = self.history.count
         self.seconds += time.perf_counter() - started
