@@ -147,6 +147,10 @@ class _Placed:
         """The program that the devices carry out."""
         return self.compiled.as_text()
 
+    def memory_analysis(self) -> Any:
+        """What each device holds of it."""
+        return self.compiled.memory_analysis()
+
 
 # -- which devices --------------------------------------------------------------------------------------
 _CURRENT: contextvars.ContextVar[Layout | None] = contextvars.ContextVar("layout", default=None)

@@ -36,6 +36,11 @@ class Compiled:
     moved: Program
     looks: tuple[Program | None, ...]
 
+    @property
+    def ready(self) -> tuple[Any, ...]:
+        """Those that are compiled already."""
+        return (self.begin, self.block, self.measure, *(look for look in self.looks if look is not None))
+
     def bound(self, numbers: Any) -> Compiled:
         """The same programs for given numbers."""
         return Compiled(

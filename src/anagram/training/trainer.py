@@ -26,7 +26,7 @@ from anagram.training.compiled import logged_columns, programs_of_run
 from anagram.training.defaults import default_points
 from anagram.training.history import History
 from anagram.training.interrupts import Interrupts
-from anagram.training.memory import out_of_memory, refuse_too_large
+from anagram.training.memory import out_of_memory, refuse_too_large, refuse_what_does_not_fit, run_bytes
 from anagram.training.moving import Iterate, MovingPoints
 from anagram.training.pool import Pool, RedrawnPoints
 from anagram.training.reached import Reached
@@ -86,6 +86,7 @@ class Trainer:
         self.history = History()
         self.best: Best | None = None
         self.seconds = self.compile_seconds = 0.0
+        self.device_bytes = 0  # that the run takes on each device, once it is compiled
         self.state: Any = None
         if compile_now:
             self.compile()
@@ -108,6 +109,9 @@ class Trainer:
         compound, fresh = self.compound, self._fresh()[0]
         programs = programs_of_run(self.method, compound, self.judge, self.moving, self.batch, fresh)
         self.logged = {**logged_columns(programs), "seconds": np.dtype(float)}
+        parameters = self.model.parameters
+        self.device_bytes = run_bytes(programs.ready, self.method, parameters, count_rows(self.batch))
+        refuse_what_does_not_fit(self.device_bytes, self.method, parameters)
         programs = programs.bound(compound.numbers)
         self._block, self._measure, self._moved = programs.block, programs.measure, programs.moved
         for points, look in zip(self.moving, programs.looks, strict=True):
@@ -329,6 +333,8 @@ class Trainer:
             "parameters": self.model.parameters,
             "points": sum(len(part.x) for part in self.batch.values()),
             "rows": count_rows(self.batch),
+            "devices": self.compound.layout.count,
+            "device_bytes": self.device_bytes,
             "coefficients": self.model.coefficients(theta),
             "best": {"step": best.step, "validation_loss": best.validation_loss},
             "stopped_because": reason,
