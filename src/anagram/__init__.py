@@ -10,6 +10,7 @@ prepare()
 from anagram import catalogue, interop  # noqa: E402
 from anagram.compound import Compound  # noqa: E402
 from anagram.compound.batch import sample  # noqa: E402
+from anagram.compound.layout import on_devices  # noqa: E402
 from anagram.errors import (  # noqa: E402
     AnagramError,
     DataWarning,
@@ -116,6 +117,7 @@ __all__ = [
     "laplacian",
     "load",
     "modes",
+    "on_devices",
     "parameter",
     "periodic",
     "repeat",

@@ -93,6 +93,18 @@ def physical_memory() -> int | None:
         return None
 
 
+def device_memory() -> int | None:
+    """Bytes of memory of one device, if it can be found out. Devices that are processors share that of the machine."""
+    import jax
+
+    devices = jax.local_devices()
+    if devices[0].platform == "cpu":
+        there = physical_memory()
+        return None if there is None else there // len(devices)
+    told = [(device.memory_stats() or {}).get("bytes_limit") for device in devices]
+    return min((size for size in told if size), default=None)
+
+
 def gigabytes(size: int) -> str:
     """A number of bytes for people to read, however large it is."""
     return f"{min(size, 10**30) / 2**30:.3g}"

@@ -13,6 +13,7 @@ import numpy as np
 from anagram.climbing import TrainedRungs
 from anagram.climbing.climb import INTERRUPTED
 from anagram.climbing.trained import NOT_DONE
+from anagram.compound.layout import on_devices
 from anagram.errors import FileError
 from anagram.keeping import checkpoint
 from anagram.keeping.records import is_whole
@@ -84,13 +85,14 @@ def repeat(
     start = None
     if checkpoint.exists(path):
         start = checkpoint.read(path)[0].arrays.get(START)
-    if configuration.climbs and before.stopped_because in NOT_DONE:
-        again = _as_far(case.problem, configuration, before, progress=progress)
-        if out is not None:
-            again.save(out)
-    else:
-        again = begin(case, configuration, start, folder=out, progress=progress)
-    return again, compare(before, again, record)
+    with on_devices(None):
+        if configuration.climbs and before.stopped_because in NOT_DONE:
+            again = _as_far(case.problem, configuration, before, progress=progress)
+            if out is not None:
+                again.save(out)
+        else:
+            again = begin(case, configuration, start, folder=out, progress=progress)
+        return again, compare(before, again, record)
 
 
 def steps_of(configuration: Configuration, record: dict[str, Any], path: Path) -> Configuration:

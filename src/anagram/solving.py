@@ -14,6 +14,7 @@ from anagram.climbing import TrainedRungs, find
 from anagram.climbing.climb import STEPS, TrainRung
 from anagram.climbing.settled import settle
 from anagram.compound.batch import Points, checked_seed
+from anagram.compound.layout import on_devices
 from anagram.errors import AnagramError, FileError, RunWarning, SettingError
 from anagram.keeping import checkpoint
 from anagram.keeping.runfolder import EVERY, RunFolder
@@ -59,6 +60,7 @@ def solve(
     progress: bool = True,
     monitors: Sequence[Monitor] = (),
     options: Mapping[str, Any] | None = None,
+    devices: int | str | None = None,
 ) -> Solution:
     """Solve a problem by training a model with a method.
 
@@ -88,6 +90,7 @@ def solve(
         monitors: functions called with the record of every block, and with the run if they take two arguments (it has
             ``solution()``); one that returns True stops the run.
         options: options of the method when it is given by name.
+        devices: over how many devices the points are spread; by default ``all`` that JAX sees.
 
     What is left out comes from the setting of the problem or from defaults. Ctrl-C stops after the current block
     and returns what was reached. A run with a folder goes on with `resume`, to the same numbers.
@@ -112,7 +115,10 @@ def solve(
         setting = complete(setting, case.problem)
         budget = Budget(setting.steps or 0, seconds, tol, patience, early_stopping=early_stopping)
         configuration = Configuration(setting, budget, seed, keep)
-    return begin(case, configuration, start, folder, checkpoint_every, monitors, overwrite=overwrite, progress=progress)
+    with on_devices(devices):
+        return begin(
+            case, configuration, start, folder, checkpoint_every, monitors, overwrite=overwrite, progress=progress
+        )
 
 
 def _checked_stretches(problem: Problem, setting: Setting, stretches: Any, *, continued: bool) -> Any:
@@ -175,10 +181,12 @@ def resume(
     checkpoint_every: float = EVERY,
     progress: bool = True,
     monitors: Sequence[Monitor] = (),
+    devices: int | str | None = None,
 ) -> Solution:
     """Go on with a run that was stopped, or take one that has ended further, from its last checkpoint.
 
-    On the same machine it comes to the same numbers, bit for bit, as if it had never been interrupted.
+    On the same machine it comes to the same numbers, bit for bit, as if it had never been interrupted. On another
+    number of devices sums are added up in another order, and the numbers are the same to rounding.
 
     Args:
         folder: the folder of the run.
@@ -192,6 +200,7 @@ def resume(
         checkpoint_every: seconds between checkpoints.
         progress: show a progress bar.
         monitors: as in `solve`.
+        devices: as in `solve`.
     """
     path = Path(folder)
     record = read_record(path)
@@ -202,8 +211,9 @@ def resume(
     if configuration.climbs and steps is not None:
         configuration = replace(configuration, setting=replace(configuration.setting, steps=steps))
     case = case_of(problem or problem_of_record(path, record))
-    warn_of_other_versions(record, f"the run in '{path}' goes on")
     with contextlib.ExitStack() as stack:
+        stack.enter_context(on_devices(devices))
+        warn_of_other_versions(record, f"the run in '{path}' goes on")
         stack.enter_context(Interrupts())
         kept = stack.enter_context(RunFolder(path, checkpoint_every, source=case.source, go_on=True))
         known = {**record["configuration"], "budget": budget.as_json()}

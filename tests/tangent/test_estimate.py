@@ -109,3 +109,10 @@ def test_conditions_that_leave_the_solution_open_are_noticed():
         estimate = Estimator(problem, model)(model.theta)
         assert words in "; ".join(estimate.reasons)
         assert estimate.reliable == (not words)
+
+
+def test_a_model_whose_spectrum_does_not_fit_is_not_estimated(quick_solution, monkeypatch):
+    parameters = quick_solution.model.parameters
+    monkeypatch.setattr("anagram.tangent.estimate.device_memory", lambda: 8 * parameters**2)
+    with pytest.raises(ag.SettingError, match=f"a model with {parameters} parameters is not estimated"):
+        quick_solution.estimate_error(seed=5)

@@ -26,7 +26,6 @@ from anagram.climbing.march import March
 from anagram.compound import Compound
 from anagram.compound.batch import sample
 from anagram.compound.judge import Judge
-from anagram.compound.reuse import quick_jit
 from anagram.solution import Solution
 from anagram.statement.condition import describe_point
 from anagram.statement.domains import Along, Kronecker
@@ -175,7 +174,8 @@ def measure(solution: Solution, scaled: Problem, seed: int) -> None:
     """Losses on fresh points, and errors where the solution is known, of parameters that no run has ended with."""
     compound = Compound(scaled, solution.model)
     judge = Judge(compound, sample(scaled, None, seed), seed)
-    measured = quick_jit(judge.measure)(compound.numbers, jnp.asarray(solution.theta), *judge.data)
+    measure = compound.layout.program(compound.layout.quick_jit(judge.measure))
+    measured = measure(compound.numbers, jnp.asarray(solution.theta), *judge.data)
     known = scaled.knows_solution
     solution.summary |= {
         "validation_loss": float(measured.validation_loss),

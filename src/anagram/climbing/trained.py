@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -112,7 +113,8 @@ class TrainedRungs:
             with contextlib.suppress(Exception):
                 Trainer(problem, setting, self.configuration.seed)
 
-        self._aside = threading.Thread(target=compile_aside, name="compile the next rung")
+        here = contextvars.copy_context()  # a thread of its own would not know the devices of the run
+        self._aside = threading.Thread(target=here.run, args=(compile_aside,), name="compile the next rung")
         self._aside.start()
 
     def note(self, _: Rung) -> None:

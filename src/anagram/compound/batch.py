@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from anagram.compound.layout import Layout
 from anagram.environment import has_accelerator
 from anagram.errors import PointsWarning, SettingError
 from anagram.statement.condition import source_rows
@@ -112,22 +113,31 @@ def thinned(batch: Batch, rows: int) -> Batch:
     return result
 
 
-def filled(part: ConditionBatch, multiple: int) -> ConditionBatch:
-    """A number of points that can be divided: the last one is repeated, with copies that weigh nothing."""
+def filled(part: ConditionBatch, multiple: int, arrays: Any = jnp) -> ConditionBatch:
+    """A number of points that can be divided: the last one is repeated, with copies that weigh nothing.
+
+    `arrays` is the module whose arrays these are: those of NumPy are filled without compiling anything.
+    """
     missing = -len(part.x) % multiple
     if not missing:
         return part
-    plain = jax.tree.map(np.asarray, part)
-    more = jax.tree.map(lambda a: np.concatenate([a, np.repeat(a[-1:], missing, axis=0)]), plain)
-    more.scale[len(part.x) :] = 0.0
-    return jax.device_put(more)
+    more = jax.tree.map(lambda a: arrays.concatenate([a, arrays.repeat(a[-1:], missing, axis=0)]), part)
+    nothing = arrays.zeros((missing, *part.scale.shape[1:]))
+    return more._replace(scale=arrays.concatenate([part.scale, nothing]))
 
 
 def in_round_numbers(batch: Batch) -> Batch:
     """Numbers of points of which there are few, so that batches of almost the same size share their programs."""
     most = max((len(part.x) for part in batch.values()), default=0)
     multiple = 2 ** max(0, most.bit_length() - 2)
-    return {key: filled(part, multiple) if len(part.x) > FEW else part for key, part in batch.items()}
+    plain = {key: jax.tree.map(np.asarray, part) for key, part in batch.items() if len(part.x) > FEW}
+    return {**batch, **jax.device_put({key: filled(part, multiple, np) for key, part in plain.items()})}
+
+
+def share_of(part: ConditionBatch, layout: Layout) -> ConditionBatch:
+    """The points that lie on this device, filled up with copies that weigh nothing."""
+    own = jax.tree.map(layout.own, part)
+    return own._replace(scale=layout.own(part.scale, weighs=False))
 
 
 def count_rows(batch: Batch) -> int:

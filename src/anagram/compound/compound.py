@@ -15,7 +15,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from anagram.compound.batch import Batch, ConditionBatch, count_rows, thinned, unweighted
+from anagram.compound import products
+from anagram.compound.batch import Batch, ConditionBatch, count_rows, filled, share_of, thinned, unweighted
+from anagram.compound.laid import Laid
+from anagram.compound.layout import BY_POINTS, EVERYWHERE, Layout, current
 from anagram.compound.residual_map import Gram, ResidualMap, Theta, gram_of, triangle_of
 from anagram.compound.reuse import traced_text
 from anagram.models.parametric import ParametricModel
@@ -40,7 +43,11 @@ class Numbers(NamedTuple):
 
 
 class Compound(ResidualMap):
-    """(D, B)∘u for a problem and a parametric model, evaluated on batches."""
+    """(D, B)∘u for a problem and a parametric model, evaluated on batches.
+
+    Its points are spread over the devices of its layout, those of the run unless told otherwise. Rows that it
+    returns are whole and in the order of the conditions all the same; `laid` has them as they lie.
+    """
 
     def __init__(
         self,
@@ -48,7 +55,9 @@ class Compound(ResidualMap):
         model: ParametricModel,
         chunk_bytes: int = CHUNK_BYTES,
         numbers: Numbers | None = None,
+        layout: Layout | None = None,
     ) -> None:
+        self.layout = current() if layout is None else layout
         self.problem = problem
         self.model = model if numbers is None else model.placed(numbers.units)
         self.chunk_bytes = chunk_bytes
@@ -56,14 +65,27 @@ class Compound(ResidualMap):
 
     def with_numbers(self, numbers: Numbers) -> Compound:
         """The same for other numbers: a compiled program takes these as arguments."""
-        return Compound(self.problem, self.model, self.chunk_bytes, numbers)
+        return Compound(self.problem, self.model, self.chunk_bytes, numbers, self.layout)
+
+    @property
+    def alone(self) -> Compound:
+        """The same on one device."""
+        return Compound(self.problem, self.model, self.chunk_bytes, self.numbers, Layout())
+
+    @property
+    def laid(self) -> ResidualMap:
+        return self._laid or self
+
+    @functools.cached_property
+    def _laid(self) -> Laid | None:
+        return Laid(self) if self.layout.spreads else None
 
     @functools.cached_property
     def fingerprint(self) -> str:
         """What tells the programs of this compound model from those of others, whatever its points and numbers."""
         problem, dimension = self.problem, self.problem.domain.dimension
         floats: Any = functools.partial(jax.ShapeDtypeStruct, dtype=float)
-        digest = hashlib.sha256(f"{type(self.model.module).__qualname__} {self.chunk_bytes}".encode())
+        digest = hashlib.sha256(f"{type(self.model.module).__qualname__} {self.chunk_bytes}{self.layout}".encode())
         for key in problem.soft:
             region, rows = problem.region(key), problem.rows(key)
             point = ConditionBatch(
@@ -142,14 +164,32 @@ class Compound(ResidualMap):
     # -- all points -----------------------------------------------------------------------------------
     def residual(self, theta: Theta, batch: Batch) -> Float[Array, " rows"]:
         """r(θ), all conditions stacked."""
+        if self._laid is not None:
+            return self._laid.in_order(self._laid.residual(theta, batch), batch)
         return jnp.concatenate([rows.ravel() for rows in self.rows(theta, batch).values()])
+
+    def rows_at(self, key: str, theta: Theta, part: ConditionBatch) -> Float[Array, "points rows"]:
+        """The scaled rows of some points of a condition."""
+        if not self.layout.spreads:
+            return jax.vmap(lambda point: self.point_rows(key, theta, point))(part)
+
+        def share(numbers: Numbers, theta: Theta, part: ConditionBatch) -> Array:
+            return self.alone.with_numbers(numbers).rows_at(key, theta, share_of(part, self.layout))
+
+        lying = self.layout.over_points(share, EVERYWHERE, BY_POINTS)(self.numbers, theta, part)
+        return jax.lax.with_sharding_constraint(lying, self.layout.everywhere)[: len(part.x)]
 
     def squares(self, theta: Theta, batch: Batch) -> dict[str, Float[Array, ""]]:
         """‖r‖² of each condition by itself; half their sum is the loss."""
+        if self._laid is not None:
+            return self._laid.squares(theta, batch)
         return {key: jnp.sum(rows**2) for key, rows in self.rows(theta, batch).items()}
 
     def features(self, theta: Theta, batch: Batch) -> tuple[Float[Array, " rows"], Float[Array, "rows params"]]:
         """R and J. All of J is in memory: see `gram` and `triangle` for batches that do not allow it."""
+        if self._laid is not None:
+            residual, features = self._laid.features(theta, batch)
+            return self._laid.in_order(residual, batch), self._laid.in_order(features, batch)
         residuals, features = [], []
         for key, part in self._parts(batch):
             rows, jacobian = self._map(lambda p, key=key: self.point_features(key, theta, p), part, theta.size)
@@ -157,9 +197,15 @@ class Compound(ResidualMap):
             features.append(jacobian.reshape(-1, theta.size))
         return jnp.concatenate(residuals), jnp.concatenate(features)
 
+    def loss(self, theta: Theta, batch: Batch) -> Float[Array, ""]:
+        """ℓ(θ) = ½‖r(θ)‖²."""
+        return super().loss(theta, batch) if self._laid is None else self._laid.loss(theta, batch)
+
     # -- sums over chunks of points: J is never whole ---------------------------------------------------
     def gram(self, theta: Theta, batch: Batch, basis: Float[Array, "params columns"] | None = None) -> Gram:
         """JᵀJ, Jᵀr and ‖r‖², summed chunk by chunk, with JV for J if a basis V is given."""
+        if self._laid is not None:
+            return self._laid.gram(theta, batch, basis)
 
         def add(total: Gram, rows: Array, jacobian: Array) -> Gram:
             return jax.tree.map(jnp.add, total, gram_of(rows, jacobian if basis is None else jacobian @ basis))
@@ -170,6 +216,8 @@ class Compound(ResidualMap):
 
     def triangle(self, theta: Theta, batch: Batch) -> Float[Array, "params1 params1"]:
         """The triangular factor of [J r], chunk by chunk; its last column is Qᵀr and Q is never formed."""
+        if self._laid is not None:
+            return self._laid.triangle(theta, batch)
         if self.fits(theta, batch):
             return triangle_of(*self.features(theta, batch))
         return self._folded_triangle(theta, self._parts(batch))
@@ -185,6 +233,29 @@ class Compound(ResidualMap):
 
         return self._fold(theta, parts, jnp.zeros((theta.size + 1, theta.size + 1)), add)
 
+    # -- products with J, which is never there: see `anagram.compound.products` ---------------------------
+    def square(self, theta: Theta, batch: Batch) -> Float[Array, ""]:
+        if self._laid is not None:
+            return self._laid.square(theta, batch)
+        return products.square(self, theta, batch)
+
+    def square_and_gradient(self, theta: Theta, batch: Batch) -> tuple[Float[Array, ""], Theta]:
+        if self._laid is not None:
+            return self._laid.square_and_gradient(theta, batch)
+        return products.square_and_gradient(self, theta, batch)
+
+    def normal_times(
+        self, theta: Theta, batch: Batch, vectors: Float[Array, "vectors params"]
+    ) -> Float[Array, "vectors params"]:
+        if self._laid is not None:
+            return self._laid.normal_times(theta, batch, vectors)
+        return products.normal_times(self, theta, batch, vectors)
+
+    def bend(self, theta: Theta, batch: Batch, v: Theta) -> Theta:
+        if self._laid is not None:
+            return self._laid.bend(theta, batch, v)
+        return products.bend(self, theta, batch, v)
+
     def _parts(self, batch: Batch) -> list[tuple[str, ConditionBatch]]:
         # JAX sorts the keys of dictionaries that pass through jit: rows keep the order of the conditions.
         return [(key, batch[key]) for key in self.problem.soft]
@@ -198,21 +269,23 @@ class Compound(ResidualMap):
 
     def fits(self, theta: Theta, batch: Batch) -> bool:
         """Whether J is small enough to be held as a whole."""
-        return all(len(part.x) <= self._chunk(part, theta.size) for part in batch.values())
+        if self._laid is not None:
+            return self._laid.fits(theta, batch)
+        return all(len(part.x) <= self.chunk(part, theta.size) for part in batch.values())
 
-    def _chunk(self, part: ConditionBatch, columns: int) -> int:
+    def chunk(self, part: ConditionBatch, columns: int) -> int:
         """How many points are taken at once."""
         return max(1, self.chunk_bytes // (8 * columns * part.source.shape[1]))
 
     def _map(self, function: Callable[[ConditionBatch], Any], part: ConditionBatch, columns: int) -> Any:
-        size = self._chunk(part, columns)
+        size = self.chunk(part, columns)
         if len(part.x) <= size:
             return jax.vmap(function)(part)
         return jax.lax.map(function, part, batch_size=size)
 
     def in_chunks(self, part: ConditionBatch, columns: int) -> ConditionBatch:
         """Points along two axes, chunk and place in it; places left over hold copies that weigh nothing."""
-        return _in_chunks(part, self._chunk(part, columns))
+        return _in_chunks(part, self.chunk(part, columns))
 
     def _fold(
         self,
@@ -252,9 +325,5 @@ def _complex_again(parts: Array, like: Sequence[Array]) -> list[Array]:
 
 def _in_chunks(part: ConditionBatch, size: int) -> ConditionBatch:
     """Reshape to (chunks, size, …); the last chunk is filled with copies of a point that weigh nothing."""
-    count = len(part.x)
-    size = min(size, count)
-    missing = -count % size
-    filled = jax.tree.map(lambda a: jnp.concatenate([a, jnp.repeat(a[-1:], missing, axis=0)]) if missing else a, part)
-    filled = filled._replace(scale=filled.scale.at[count:].set(0.0))
-    return jax.tree.map(lambda a: a.reshape(-1, size, *a.shape[1:]), filled)
+    size = min(size, len(part.x))
+    return jax.tree.map(lambda a: a.reshape(-1, size, *a.shape[1:]), filled(part, size))

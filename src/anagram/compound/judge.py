@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -37,8 +37,8 @@ class Judge:
         self.compound = compound
         problem = compound.problem
         rules = {key: Kronecker(min(MAX_VALIDATION, max(256, 2 * len(part.x)))) for key, part in batch.items()}
-        self.fresh = sample(problem, rules, seed=seed + _VALIDATION)
-        self.points, self.weight, self.exact = _known(problem, seed)
+        self.fresh = compound.layout.put(sample(problem, rules, seed=seed + _VALIDATION))
+        self.points, self.weight, self.exact = compound.layout.put(_known(problem, seed))
 
     def measure(
         self,
@@ -59,14 +59,21 @@ class Judge:
         loss = jnp.sum(jnp.stack(list(parts.values())))
         if not points:
             return Measured(parts, loss, jnp.asarray(jnp.nan), jnp.asarray(jnp.nan))
-        fields = compound.model.quantities(theta, compound.problem.domain.frame)
         error, size = jnp.zeros(()), jnp.zeros(())
         for x, weight, known in zip(points, weights, exact, strict=True):
-            found = jax.vmap(lambda x, known=known: evaluate([fields[name].node for name in known], x))(x)
-            error += sum(weight @ jnp.abs(u - v) ** 2 for u, v in zip(found, known.values(), strict=True))
-            size += sum(weight @ jnp.abs(values) ** 2 for values in known.values())
+            off, all_of_it = self.compound.layout.summed(self._squares, (numbers, theta), (x, known), weight)
+            error, size = error + off, size + all_of_it
         error, size = jnp.sqrt(error), jnp.sqrt(size)
         return Measured(parts, loss, error, jnp.where(size > 0, error / jnp.where(size > 0, size, 1.0), jnp.nan))
+
+    def _squares(self, same: tuple[Numbers, Array], points: tuple[Array, dict[str, Array]], weight: Array) -> Any:
+        """Weighted squares of the errors at some points, and of the known solution."""
+        (numbers, theta), (x, known) = same, points
+        compound = self.compound.alone.with_numbers(numbers)
+        fields = compound.model.quantities(theta, compound.problem.domain.frame)
+        found = jax.vmap(lambda x: evaluate([fields[name].node for name in known], x))(x)
+        off = sum(weight @ jnp.abs(u - v) ** 2 for u, v in zip(found, known.values(), strict=True))
+        return off, sum(weight @ jnp.abs(values) ** 2 for values in known.values())
 
     @property
     def data(self) -> tuple[Batch, list[Array], list[Array], list[dict[str, Array]]]:

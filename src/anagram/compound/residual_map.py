@@ -40,6 +40,14 @@ class ResidualMap(abc.ABC):
     def count_rows(self, batch: Batch) -> int:
         """S, the number of rows."""
 
+    @property
+    def laid(self) -> ResidualMap:
+        """The same on rows as they lie: where devices share them, in another order and with rows of zeros among them.
+
+        For whoever adds up over rows alone. Where nothing is shared it is the residual map itself.
+        """
+        return self
+
     def unweighted(self, batch: Batch) -> Batch:
         """A batch whose rows all count once; the same batch where rows have no weights."""
         return batch
@@ -77,9 +85,28 @@ class ResidualMap(abc.ABC):
         """Jᵀ·w."""
         return jax.vjp(lambda t: self.residual(t, batch), theta)[1](w)[0]
 
+    def square(self, theta: Theta, batch: Batch) -> Float[Array, ""]:
+        """‖r‖², with no more in memory than a few points need."""
+        return jnp.sum(self.residual(theta, batch) ** 2)
+
+    def square_and_gradient(self, theta: Theta, batch: Batch) -> tuple[Float[Array, ""], Theta]:
+        """‖r‖² and Jᵀr, with no more in memory than a few points need."""
+        residual, pull_back = jax.vjp(lambda t: self.residual(t, batch), theta)
+        return jnp.sum(residual**2), pull_back(residual)[0]
+
+    def normal_times(
+        self, theta: Theta, batch: Batch, vectors: Float[Array, "vectors params"]
+    ) -> Float[Array, "vectors params"]:
+        """JᵀJ times each of some vectors, without J."""
+        return jax.lax.map(lambda v: self.transposed_times(theta, batch, self.times(theta, batch, v)), vectors)
+
     def second(self, theta: Theta, batch: Batch, v: Theta) -> Float[Array, " rows"]:
         """d²/dt² r(θ + t·v) at t = 0."""
         return jax.jvp(lambda t: self.times(t, batch, v), (theta,), (v,))[1]
+
+    def bend(self, theta: Theta, batch: Batch, v: Theta) -> Theta:
+        """Jᵀ of the second derivative along v, with no more in memory than a few points need."""
+        return self.transposed_times(theta, batch, self.second(theta, batch, v))
 
     def gram(self, theta: Theta, batch: Batch, basis: Float[Array, "params columns"] | None = None) -> Gram:
         """JᵀJ, Jᵀr and ‖r‖², with JV for J if a basis V is given."""
@@ -89,6 +116,16 @@ class ResidualMap(abc.ABC):
     def triangle(self, theta: Theta, batch: Batch) -> Float[Array, "params1 params1"]:
         """The triangular factor of [J r]; its last column is Qᵀr and Q is never formed."""
         return triangle_of(*self.features(theta, batch))
+
+    def gram_of_rows(self, residual: Float[Array, " rows"], features: Float[Array, "rows params"]) -> Gram:
+        """The normal equations of rows that are there already, or of a basis of theirs."""
+        return gram_of(residual, features)
+
+    def triangle_of_rows(
+        self, residual: Float[Array, " rows"], features: Float[Array, "rows params"]
+    ) -> Float[Array, "params1 params1"]:
+        """The triangular factor of rows that are there already."""
+        return triangle_of(residual, features)
 
 
 def gram_of(residual: Float[Array, " rows"], features: Float[Array, "rows params"]) -> Gram:

@@ -7,9 +7,11 @@ of c ↦ D(u + polynomial)(x): a small matrix. What is left is the map from para
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -46,24 +48,32 @@ class SecondVariation:
         """The P×P matrix, summed over all rows as the loss weighs them."""
         total = jnp.zeros((theta.size, theta.size))
         for key in self.powers:
-
-            def add(total: Array, points: ConditionBatch, key: str = key) -> tuple[Array, None]:
-                curvature, tangents = jax.vmap(lambda point: self._at_point(key, theta, point))(points)
-                left = jnp.einsum("ijk,ikp->ijp", curvature, tangents)
-                return total + tangents.reshape(-1, theta.size).T @ left.reshape(-1, theta.size), None
-
-            columns = theta.size * len(self.powers[key])
-            total, _ = jax.lax.scan(add, total, self.compound.in_chunks(batch[key], columns))
+            part = batch[key]
+            same, points = (self.compound.numbers, theta), part._replace(scale=None)
+            total += self.compound.layout.summed(functools.partial(self._added, key), same, points, part.scale)
         return total
 
-    def _at_point(self, key: str, theta: Array, point: ConditionBatch) -> tuple[Array, Array]:
+    def _added(self, key: str, same: tuple[Any, Array], points: ConditionBatch, scale: Array) -> Array:
+        """The matrix of some points of a condition."""
+        numbers, theta = same
+        compound = self.compound.alone.with_numbers(numbers)
+
+        def add(total: Array, points: ConditionBatch) -> tuple[Array, None]:
+            curvature, tangents = jax.vmap(lambda point: self._at_point(compound, key, theta, point))(points)
+            left = jnp.einsum("ijk,ikp->ijp", curvature, tangents)
+            return total + tangents.reshape(-1, theta.size).T @ left.reshape(-1, theta.size), None
+
+        chunks = compound.in_chunks(points._replace(scale=scale), theta.size * len(self.powers[key]))
+        return jax.lax.scan(add, jnp.zeros((theta.size, theta.size)), chunks)[0]
+
+    def _at_point(self, compound: Compound, key: str, theta: Array, point: ConditionBatch) -> tuple[Array, Array]:
         """H, weighted with the residual, and ∂c/∂θ."""
         powers = self.powers[key]
-        tangents = jax.jacrev(lambda t: _coefficients(self.compound, t, point.x, powers))(theta)
-        rows = self.compound.point_rows(key, theta, point)
+        tangents = jax.jacrev(lambda t: _coefficients(compound, t, point.x, powers))(theta)
+        rows = compound.point_rows(key, theta, point)
         zero = jnp.zeros(len(tangents))
-        numbers = list(self.compound.numbers.operators[key])
-        operator = _of_coefficients(self.compound, key, theta, point.x, point.normal, powers, numbers)
+        numbers = list(compound.numbers.operators[key])
+        operator = _of_coefficients(compound, key, theta, point.x, point.normal, powers, numbers)
         return jax.hessian(lambda c: point.scale * rows @ operator(c))(zero), tangents
 
 

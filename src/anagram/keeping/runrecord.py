@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 
+from anagram.compound.layout import current
 from anagram.errors import FileError
 from anagram.keeping.atomic import json_text, write_atomically
 from anagram.models import ParametricModel
@@ -99,11 +100,13 @@ def versions() -> dict[str, str]:
     from importlib.metadata import version
 
     packages = ("jax", "jaxlib", "equinox", "numpy", "scipy")
-    device = jax.devices()[0]
+    device, layout = jax.devices()[0], current()
+    # Sums over several devices are added up in another order.
+    several = f" on {layout.count} devices" if layout.spreads else ""
     return {
         "anagram": __version__,
         "python": platform.python_version(),
-        "device": f"{device.platform} {device.device_kind}",
+        "device": f"{device.platform} {device.device_kind}{several}",
         **{name: version(name) for name in packages},
     }
 

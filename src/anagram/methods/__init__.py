@@ -11,6 +11,7 @@ from anagram.methods.auto import Auto
 from anagram.methods.base import Method, State
 from anagram.methods.engd import Engd
 from anagram.methods.first_order import Adam, AdamLbfgs, GradientDescent, Lbfgs
+from anagram.methods.large import Large
 from anagram.methods.newton import Newton
 from anagram.methods.spring import Spring
 
@@ -20,6 +21,7 @@ METHODS: dict[str, type[Method]] = {
     "amstramgram": Amstramgram,
     "spring": Spring,
     "newton": Newton,
+    "large": Large,
     "engd": Engd,
     "gd": GradientDescent,
     "adam": Adam,
@@ -36,6 +38,7 @@ __all__ = [
     "Auto",
     "Engd",
     "GradientDescent",
+    "Large",
     "Lbfgs",
     "Method",
     "Newton",

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from anagram.compound import Linearisation
+from anagram.compound import Linearisation, Unformed
 from anagram.spectrum import Damped
 
 NEIGHBOURS = 0.5  # in log λ: so far away the second derivative is computed again
@@ -40,7 +40,7 @@ def unknown_curvature(theta: Float[Array, " params"]) -> Curvature:
 
 
 def accelerated(
-    linear: Linearisation,
+    linear: Linearisation | Unformed,
     damped: Damped,
     damping: Float[Array, ""],
     known: Curvature,
@@ -59,7 +59,7 @@ def accelerated(
     beside = damped.solve(known.pulled) if damped.beside is None else damped.beside
 
     def fresh() -> tuple[Curvature, Float[Array, " params"]]:
-        curvature = Curvature(linear.transposed_times(linear.second(p)) / square, jnp.log(damping))
+        curvature = Curvature(linear.bend(p) / square, jnp.log(damping))
         return curvature, damped.solve(curvature.pulled)
 
     # A distance that is not finite asks for a fresh one.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from anagram import spectrum
-from anagram.compound import Linearisation, ResidualMap
+from anagram.compound import Linearisation, ResidualMap, Unformed
 from anagram.compound.batch import Batch
 from anagram.methods.acceleration import Curvature, accelerated, unknown_curvature
 from anagram.methods.edge import FIRST_SLOPE, Trial, find_edge
@@ -59,22 +60,51 @@ def set_out(theta: Float[Array, " params"], loss: Float[Array, ""] | float) -> F
     )
 
 
-def advance(compound: ResidualMap, front: Front, batch: Batch, rule: StepRule) -> tuple[Front, dict[str, Array]]:
-    """Move by a step that keeps the part `target` of its promise."""
+class Family(NamedTuple):
+    """The damped steps that there are at some parameters, the trace of JᵀJ, and the smallest damping that is safe.
+
+    `squared` says whether they come from plain normal equations, of which smaller dampings lose digits.
+    """
+
+    linear: Linearisation | Unformed
+    dampings: Any
+    trace: Float[Array, ""]
+    safe: Float[Array, ""]
+    squared: Bool[Array, ""] | bool
+
+
+def factorised(compound: ResidualMap, front: Front, batch: Batch, rule: StepRule) -> Family:
+    """Damped steps by a factorisation of JᵀJ or JJᵀ."""
     linear = Linearisation(compound, front.theta, batch)
-    loss = jnp.where(jnp.isnan(front.loss), linear.loss, front.loss)
-    # A step is at most √(2 tr ℓ)/λ long.
-    damping = jnp.where(jnp.isnan(front.damping), 1e-2 * loss, front.damping)
     safe = rule.squared_until * linear.trace
-    squared = rule.greedy | (damping > safe)
-    dampings = spectrum.for_dampings(linear, squared)
+    squared = rule.greedy | (_damping(front, linear.loss) > safe)
+    return Family(linear, spectrum.for_dampings(linear, squared), linear.trace, safe, squared)
+
+
+def _damping(front: Front, loss: Float[Array, ""]) -> Float[Array, ""]:
+    """The damping to begin with: the last one. A step is at most √(2 tr ℓ)/λ long."""
+    known = jnp.where(jnp.isnan(front.loss), loss, front.loss)
+    return jnp.where(jnp.isnan(front.damping), 1e-2 * known, front.damping)
+
+
+def advance(
+    compound: ResidualMap,
+    front: Front,
+    batch: Batch,
+    rule: StepRule,
+    family: Callable[[ResidualMap, Front, Batch, StepRule], Family] = factorised,
+) -> tuple[Front, dict[str, Array]]:
+    """Move by a step that keeps the part `target` of its promise."""
+    linear, dampings, trace, safe, squared = family(compound, front, batch, rule)
+    loss = jnp.where(jnp.isnan(front.loss), linear.loss, front.loss)
+    damping = _damping(front, linear.loss)
     longest = rule.growth * front.length
 
     def attempt(at: Float[Array, ""], known: Curvature) -> tuple[Trial, Curvature]:
         damped = dampings.at(at, known.pulled if rule.acceleration > 0 else None)
         move, bend, curvature = accelerated(linear, damped, at, known, rule.acceleration)
         theta = front.theta + move
-        after = compound.loss(theta, batch)
+        after = linear.loss_at(theta)
         ratio = 2 * (loss - after) / jnp.maximum(damped.step.predicted, 1e-300)
         return Trial(theta, after, jnp.linalg.norm(damped.step.direction), ratio, bend), curvature
 
@@ -85,14 +115,14 @@ def advance(compound: ResidualMap, front: Front, batch: Batch, rule: StepRule) -
         damping,
         rule.target,
         jnp.where(rule.greedy, jnp.inf, longest),
-        smallest=jnp.where(rule.greedy, jnp.maximum(safe, damping / 10), 1e-30 * linear.trace + 1e-300),
+        smallest=jnp.where(rule.greedy, jnp.maximum(safe, damping / 10), 1e-30 * trace + 1e-300),
         # This damping makes a step short enough, whatever the scales of the parameters.
-        largest=1e3 * linear.trace + jnp.sqrt(2 * linear.trace * loss) / longest + 1e-290,
+        largest=1e3 * trace + jnp.sqrt(2 * trace * loss) / longest + 1e-290,
         slope=front.slope,
         precision=jnp.where(rule.greedy, GREEDY_PRECISION, rule.precision),
     )
     took = edge.found & (edge.trial.loss < loss)
-    finite = jnp.isfinite(linear.trace) & jnp.isfinite(loss)
+    finite = jnp.isfinite(trace) & jnp.isfinite(loss)
     rejected = jnp.where(took, 0, front.rejected + 1)
     after = Front(
         theta=jnp.where(took, edge.trial.theta, front.theta),

@@ -111,7 +111,7 @@ class Auto(Method):
         self.sketch, self.restarts, self.done_at = sketch, restarts, float(done_at)
 
     def init(self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch) -> AutoState:
-        loss = compound.loss(theta, batch)
+        loss = self._loss(compound, theta, batch)
         walk = walking.begin(theta, loss, self._end_below(loss))
         if self.sketch:
             walk = walk._replace(front=set_out(compound.rough(theta), jnp.nan))
@@ -124,7 +124,8 @@ class Auto(Method):
         walk = state.walk
         # One after the other, so that the residual is compiled once.
         loss, here, camp = jax.lax.map(
-            lambda theta: compound.loss(theta, batch), jnp.stack([state.theta, walk.front.theta, walk.camp.theta])
+            lambda theta: self._loss(compound, theta, batch),
+            jnp.stack([state.theta, walk.front.theta, walk.camp.theta]),
         )
         return state._replace(
             loss=loss,
@@ -140,7 +141,7 @@ class Auto(Method):
         sketching = state.sketched >= 0
         target = jnp.where(before.ending, self.end_ratio, self.ratio)
         rule = StepRule(target, sketching, self.growth, self.acceleration, self.precision, self.squared_until)
-        front, info = advance(compound, before.front, batch, rule)
+        front, info = self._advance(compound, before.front, batch, rule)
         walk, stuck, anew = self._walked(state, front, info)
         sketched, count = self._sketched(state, front, info)
         after = _best(state._replace(walk=walk), front)
@@ -157,6 +158,14 @@ class Auto(Method):
             "stuck": ~sketching & stuck,
             "failed": ~sketching & info["failed"],
         }
+
+    def _advance(
+        self, compound: ResidualMap, front: Front, batch: Batch, rule: StepRule
+    ) -> tuple[Front, dict[str, Array]]:
+        return advance(compound, front, batch, rule)
+
+    def _loss(self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch) -> Float[Array, ""]:
+        return compound.loss(theta, batch)
 
     def _sketched(self, state: AutoState, front: Front, info: dict[str, Array]) -> tuple[Walk, Int[Array, ""]]:
         """The sketch after a step, and how many there were; when it is over the walk begins at its origin."""

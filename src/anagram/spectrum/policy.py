@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from anagram.compound import Gram, Linearisation, ResidualMap, gram_of, triangle_of
+from anagram.compound import Gram, Linearisation, ResidualMap
 from anagram.compound.batch import Batch
 from anagram.errors import SettingError
 from anagram.spectrum.damped import Balanced, Dampings, DualNormal, Normal, balanced, balanced_rows
@@ -28,7 +28,10 @@ def factorise(how: str, compound: ResidualMap, theta: Float[Array, " params"], b
     paper's min(P²S, S²P).
     """
     rows = compound.count_rows(batch)
-    match choose(how, rows, theta.size):
+    chosen = choose(how, rows, theta.size)
+    if how == "auto" and chosen == "svd" and compound.laid is not compound:
+        chosen = "qr"  # rows that lie on several devices stay there
+    match chosen:
         case "svd":
             return svd(*compound.features(theta, batch))
         case "qr":
@@ -83,11 +86,12 @@ def squared_or_triangle(
     J is evaluated once if it fits into memory, and in chunks by whichever way needs it otherwise.
     """
     if compound.fits(theta, batch):
-        residual, features = compound.features(theta, batch)
+        laid = compound.laid
+        residual, features = laid.features(theta, batch)
         return (
             jnp.sum(features**2),
-            lambda: gram_of(residual, features),
-            lambda: triangle_of(residual, features),
+            lambda: laid.gram_of_rows(residual, features),
+            lambda: laid.triangle_of_rows(residual, features),
         )
     gram = compound.gram(theta, batch)
     return jnp.trace(gram.matrix), lambda: gram, lambda: compound.triangle(theta, batch)

@@ -54,7 +54,9 @@ def corrections(space: TangentSpace, batch: Batch, cutoff: float = EMPIRICAL_CUT
     """
     if not isinstance(batch, dict):
         raise SettingError(f"the points are a batch, as from anagram.sample(problem), not {type(batch).__name__}")
-    gradient, features = jax.jit(space.compound.features)(space.theta, unweighted(batch))
+    layout = space.compound.layout
+    features_of = layout.program(layout.jit(space.compound.features))
+    gradient, features = features_of(space.theta, unweighted(batch))
     metric = Metric(jnp.asarray(space.basis), jnp.asarray(space.coefficients))
     pseudo_inverse, of_metric = metric_correction(metric, features, cutoff)
     orthogonal = orthogonal_correction(metric, features, gradient)

@@ -22,7 +22,8 @@ from jaxtyping import Array, Float
 from anagram import spectrum
 from anagram.compound import Compound
 from anagram.compound.batch import Batch, checked_seed, count_rows, enough_points, point_rules, sample
-from anagram.compound.reuse import quick_jit, reuse, shapes_text
+from anagram.compound.reuse import reuse, shapes_text
+from anagram.environment import device_memory, gigabytes
 from anagram.errors import EstimateWarning, ProblemError, SettingError
 from anagram.models import ParametricModel
 from anagram.statement.domains import GaussLegendre, Kronecker, PointRule
@@ -38,6 +39,7 @@ FIELD_POINTS = 4096  # on which fields are compared
 FREE_POINTS = 128  # on which directions that no condition sees are looked for
 FRESH = 3_000_017  # random numbers that never meet those of training and validation points
 ROWS_PER_PARAMETER = 3
+MATRICES = 6  # of size P×P that an estimate holds at the same time
 # Beyond these the estimate is called unreliable; see docs/theory.md for how often it was wrong on either side.
 DISAGREE, UNSEEN = 0.5, 0.95
 LINEAR_BELOW = (
@@ -165,6 +167,7 @@ class Estimator:
         if points is not None and (isinstance(points, bool) or not isinstance(points, int | np.integer) or points < 1):
             raise SettingError(f"points is the number of fresh points inside the domain, at least 1, not {points!r}")
         self.problem, self.model = problem, model
+        _refuse_too_large(model.parameters)
         enough = max(ROWS_PER_PARAMETER * model.parameters, enough_points(problem))
         inside = max(int(points or 0), enough)
         rules = [_fresh_rules(problem, inside, k + 2 * checked_seed(seed)) for k in range(2)]
@@ -238,6 +241,16 @@ class Estimator:
         return ()
 
 
+def _refuse_too_large(parameters: int) -> None:
+    """An estimate needs all of a spectrum; where that does not fit there is none, and it says so."""
+    there, needed = device_memory(), 8 * MATRICES * (parameters + 1) ** 2
+    if there is not None and needed > there:
+        raise SettingError(
+            f"the error of a model with {parameters} parameters is not estimated: that takes matrices of about "
+            f"{gigabytes(needed)} GB, and there are {gigabytes(there)}; solve the problem with two models and compare"
+        )
+
+
 def _field_points(sought: Unknowns) -> Float[np.ndarray, "sets points axes"]:
     """Points on which fields are compared, in every set on which unknowns live."""
     rule = Kronecker(FIELD_POINTS)
@@ -302,7 +315,8 @@ def _programs(compound: Compound) -> tuple[Callable[..., Any], ...]:
         model = compound.model.placed(numbers.units)
         return jnp.stack(own(lambda x: jax.jvp(lambda t: model.values(t, x), (theta,), (direction,)), points))
 
-    return tuple(quick_jit(program) for program in (direction, left, fields))
+    layout = compound.layout
+    return tuple(layout.program(layout.quick_jit(program)) for program in (direction, left, fields))
 
 
 def estimate_error(

@@ -68,10 +68,11 @@ class TangentSpace:
         rows = count_rows(self.batch)
         if rows < model.parameters:
             _warn_few(rows, model.parameters)
-        triangle = jax.jit(self.compound.triangle)(self.theta, self.batch)
+        layout = self.compound.layout
+        triangle = np.asarray(layout.program(layout.jit(self.compound.triangle))(self.theta, self.batch))
         if not np.all(np.isfinite(triangle)):
             raise ProblemError("the features are not finite at these parameters: the model overflows")
-        modes = spectrum.from_triangle(triangle, rows)
+        modes = spectrum.from_triangle(jnp.asarray(triangle), rows)
         kept = np.asarray(modes.sigma > jnp.maximum(cutoff * modes.largest, modes.floor))
         self.sigma = np.asarray(modes.sigma)[kept]
         self.directions = np.asarray(modes.lift)[kept].T

@@ -51,9 +51,7 @@ class AdaptivePoints(MovingPoints):
 
     def view(self, compound: Compound, theta: jax.Array, probes: Batch) -> dict[str, jax.Array]:
         """The rows of every probe."""
-        return {
-            key: jax.vmap(lambda p, key=key: compound.point_rows(key, theta, p))(part) for key, part in probes.items()
-        }
+        return {key: compound.rows_at(key, theta, part) for key, part in probes.items()}
 
     @property
     def conditions(self) -> tuple[str, ...]:

@@ -7,14 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from anagram.compound import Compound
 from anagram.compound.batch import Batch
 from anagram.compound.judge import Judge
-from anagram.compound.reuse import quick_jit, reuse, shapes_text
+from anagram.compound.reuse import reuse, shapes_text
 from anagram.environment import step_compilation
 from anagram.methods import Method
 from anagram.training.blocks import run_block
@@ -36,6 +35,11 @@ class Compiled:
     measure: Program
     moved: Program
     looks: tuple[Program | None, ...]
+
+    @property
+    def ready(self) -> tuple[Any, ...]:
+        """Those that are compiled already."""
+        return (self.begin, self.block, self.measure, *(look for look in self.looks if look is not None))
 
     def bound(self, numbers: Any) -> Compiled:
         """The same programs for given numbers."""
@@ -103,20 +107,22 @@ def _compile(
     def look(points: MovingPoints) -> Callable[..., Any]:
         return lambda numbers, theta, probes: points.view(compound.with_numbers(numbers), theta, probes)
 
+    layout = compound.layout
+    quick_jit, program = layout.quick_jit, layout.program
     beginning = quick_jit(begin).lower(numbers, theta, batch)
     state = beginning.out_info
     looks = [
-        quick_jit(look(points)).lower(numbers, theta, seen).compile() if points.has_view else None
+        program(quick_jit(look(points)).lower(numbers, theta, seen).compile()) if points.has_view else None
         for points, seen in zip(moving, probes, strict=True)
     ]
     # A few steps, with all their time in factorisations, gain nothing from optimisations.
-    step = quick_jit if method.steps_are_few else functools.partial(jax.jit, compiler_options=step_compilation())
+    step = quick_jit if method.steps_are_few else functools.partial(layout.jit, options=step_compilation())
     return Compiled(
-        begin=beginning.compile(),
-        block=step(block).lower(numbers, state, batch, count, fresh, count).compile(),
-        measure=step(judge.measure).lower(numbers, theta, *judge.data).compile(),
+        begin=program(beginning.compile()),
+        block=program(step(block).lower(numbers, state, batch, count, fresh, count).compile()),
+        measure=program(step(judge.measure).lower(numbers, theta, *judge.data).compile()),
         # Where no points move it is seldom needed, and compiled when it is.
-        moved=step(moved).lower(numbers, state, batch).compile() if moving else quick_jit(moved),
+        moved=program(step(moved).lower(numbers, state, batch).compile() if moving else quick_jit(moved)),
         looks=tuple(looks),
     )
 

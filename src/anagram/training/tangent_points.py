@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array
 
 from anagram import spectrum
-from anagram.compound import Compound, triangle_of
+from anagram.compound import Compound
 from anagram.compound.batch import Batch, condition_batch, count_rows, row_scale
 from anagram.statement.domains import PointRule, Tangent
 from anagram.tangent.points import choose
@@ -65,7 +65,7 @@ class TangentPoints(MovingPoints):
     def view(self, compound: Compound, theta: Array, probes: Batch) -> tuple[Array, Array, Array]:
         """r, the orthonormal functions at all rows, and the coefficients of the gradient."""
         residual, features = compound.features(theta, probes)
-        found = spectrum.from_triangle(triangle_of(residual, features), residual.size)
+        found = spectrum.from_triangle(compound.triangle_of_rows(residual, features), residual.size)
         keep = found.sigma > jnp.maximum(CUTOFF * found.largest, found.floor)
         basis = jnp.where(keep, found.lift.T / jnp.where(keep, found.sigma, 1.0), 0.0)
         return residual, features @ basis, jnp.where(keep, found.projected, 0.0)

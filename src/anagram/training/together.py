@@ -11,6 +11,7 @@ import numpy as np
 
 from anagram.compound import Compound
 from anagram.compound.batch import Batch, sample
+from anagram.compound.layout import Layout
 from anagram.compound.reuse import reuse, shapes_text
 from anagram.methods import Method
 from anagram.models import ParametricModel
@@ -35,7 +36,7 @@ class Together:
 
     def __init__(self, problem: Problem, setting: Setting, seeds: Sequence[int]) -> None:
         models = [ParametricModel(problem.sought, setting.model, seed) for seed in seeds]
-        self.model, self.compound = models[0], Compound(problem, models[0])
+        self.model, self.compound = models[0], Compound(problem, models[0], layout=Layout())
         self.batch, axis = _stacked([sample(problem, setting.points, seed=seed) for seed in seeds])
         thetas, method = jnp.stack([model.theta for model in models]), setting.make_method()
         told, shapes = method_text(method), shapes_text(thetas, self.batch)

@@ -27,7 +27,7 @@ from anagram.training.defaults import default_points
 from anagram.training.guesses import features_near, fitting_problem, with_coefficients
 from anagram.training.history import History
 from anagram.training.interrupts import Interrupts
-from anagram.training.memory import out_of_memory, refuse_too_large
+from anagram.training.memory import out_of_memory, refuse_too_large, refuse_what_does_not_fit, run_bytes
 from anagram.training.moving import Iterate, MovingPoints
 from anagram.training.pool import Pool, RedrawnPoints
 from anagram.training.reached import Reached
@@ -88,10 +88,12 @@ class Trainer:
             warn_if_few(self.batch, self.model.parameters)
         if self.method.steps_are_few and not self.moving:
             self.batch = in_round_numbers(self.batch)  # compiling takes longer than all of its steps
+        self.batch = self.compound.layout.put(self.batch)
         self.judge = Judge(self.compound, self.batch, self.seed)
         self.history = History()
         self.best: Best | None = None
         self.seconds = self.compile_seconds = 0.0
+        self.device_bytes = 0  # that the run takes on each device, once it is compiled
         self.state: Any = None
         if compile_now:
             self.compile()
@@ -128,6 +130,9 @@ class Trainer:
         compound, fresh = self.compound, self._fresh()[0]
         programs = programs_of_run(self.method, compound, self.judge, self.moving, self.batch, fresh)
         self.logged = {**logged_columns(programs), "seconds": np.dtype(float)}
+        parameters = self.model.parameters
+        self.device_bytes = run_bytes(programs.ready, self.method, parameters, count_rows(self.batch))
+        refuse_what_does_not_fit(self.device_bytes, self.method, parameters)
         programs = programs.bound(compound.numbers)
         self._block, self._measure, self._moved = programs.block, programs.measure, programs.moved
         for points, look in zip(self.moving, programs.looks, strict=True):
@@ -277,8 +282,8 @@ class Trainer:
             batch = points.after(self.history.count, at, self.batch)
             if batch is None:
                 continue
-            self.batch = batch
-            self.state = self._moved(self.state, batch)
+            self.batch = self.compound.layout.put(batch)
+            self.state = self._moved(self.state, self.batch)
             if not points.noisy:
                 self.history.moved_at = self.history.count
         self.seconds += time.perf_counter() - started
@@ -352,6 +357,8 @@ class Trainer:
             "parameters": self.model.parameters,
             "points": self.points,
             "rows": count_rows(self.batch),
+            "devices": self.compound.layout.count,
+            "device_bytes": self.device_bytes,
             "coefficients": self.model.coefficients(theta),
             "best": {"step": best.step, "validation_loss": best.validation_loss},
             "stopped_because": reason,

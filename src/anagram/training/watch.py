@@ -11,7 +11,7 @@ import numpy as np
 
 from anagram.compound import Compound
 from anagram.compound.batch import Batch
-from anagram.compound.reuse import quick_jit, reuse, shapes_text
+from anagram.compound.reuse import reuse, shapes_text
 
 if TYPE_CHECKING:
     from anagram.training.trainer import Trainer
@@ -64,7 +64,11 @@ def _triangle_of(compound: Compound, batch: Batch) -> Callable[..., Any]:
     def triangle(numbers: Any, theta: Any, batch: Batch) -> Any:
         return compound.with_numbers(numbers).triangle(theta, batch)
 
-    program = reuse(f"triangle {compound.fingerprint} {shapes_text(batch)}", lambda: quick_jit(triangle))
+    layout = compound.layout
+    program = reuse(
+        f"triangle {compound.fingerprint} {shapes_text(batch)}",
+        lambda: layout.program(layout.quick_jit(triangle)),
+    )
     return functools.partial(program, compound.numbers)
 
 

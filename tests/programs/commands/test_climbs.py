@@ -7,7 +7,7 @@ from safetensors.numpy import load_file
 from typer.testing import CliRunner
 
 from anagram.programs.cli import app
-from anagram.programs.commands.solve import plan_run
+from anagram.programs.commands.planned import plan_run
 from anagram.programs.commands.summary import rung_table
 from anagram.showing.report.rungs import shown_rungs
 from anagram.solving import chooses_size

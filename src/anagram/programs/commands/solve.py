@@ -3,40 +3,34 @@
 from __future__ import annotations
 
 import contextlib
-import time
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from anagram.programs.clock import Clock
+from anagram.programs.commands.carrying import carry_out
 from anagram.programs.commands.common import (
     NUMERICAL_FAILURE,
     err,
     escape,
     out,
-    read_key_value,
     read_names,
     show_warning,
     wrong_input,
 )
 from anagram.programs.commands.options import ASKED, print_options
+from anagram.programs.commands.planned import plan_resume, plan_run, steps_in_all
 from anagram.programs.commands.summary import print_summary
-from anagram.training.interrupts import STOPPED_AT_ONCE, Interrupts
+from anagram.training.interrupts import STOPPED_AT_ONCE
 
-if TYPE_CHECKING:
-    from anagram.solution import Solution
-    from anagram.training.case import Case
-
-ESTIMATE_AT_MOST = 3000  # parameters; above, an estimate takes longer than many runs
 TOL_HELP = (
     "The relative error that is wanted: networks of growing size are tried until the estimated error is below it; 0 "
     "goes on to rounding. 1e-6 if nothing is said of model, points, method and steps."
 )
 
+DEVICES_HELP = "Over how many devices the points are spread; all that JAX sees by default."
 STRETCHES_HELP = "Solve an evolution in so many stretches of time, or in those between these moments."
 EXAMPLES = "\n\n".join(
     [
@@ -98,6 +92,7 @@ def solve(
     estimate: Annotated[
         bool, typer.Option(help="Estimate the error at the end; a run to a tolerance does so in any case.")
     ] = True,
+    devices: Annotated[str | None, typer.Option(metavar="all|N", help=DEVICES_HELP)] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Solve a problem; write its solution, numbers and pictures. Ctrl-C stops and saves, --resume goes on."""
@@ -106,7 +101,7 @@ def solve(
         print_options(target, method)
         return
     limits = {"steps": steps, "seconds": seconds, "tol": tol}
-    with wrong_input():
+    with wrong_input(), on_the_devices(devices):
         _check_logs(read_names(log))
         fixed = {
             "--method": method,
@@ -146,129 +141,6 @@ def solve(
         raise typer.Exit(NUMERICAL_FAILURE)
 
 
-@dataclass(frozen=True)
-class Planned:
-    """A run that can start: its case, its folder, and the function that carries it out."""
-
-    case: Case
-    folder: Path
-    start: Callable[..., Solution]
-    command: str
-    resumed: bool = False
-    steps: int | None = None  # that were taken before, if it had ended
-
-
-def plan_run(
-    target: str | None,
-    method: str | None,
-    paper: bool,
-    changes: list[str],
-    folder: Path | None,
-    options: dict[str, Any],
-) -> Planned:
-    """A new run, with everything checked that can be checked beforehand."""
-    import anagram as ag
-    from anagram.keeping.atomic import prepare_folder
-    from anagram.programs.loading import find_case, problem_parameters
-    from anagram.solving import chooses_size
-    from anagram.training.defaults import complete
-    from anagram.training.setting import MODEL_KEYS
-
-    if target is None:
-        raise ag.SettingError("name a problem of the catalogue (see: anagram list) or a Python file that states one")
-    given = dict(read_key_value(text) for text in changes)
-    of_problem = {k: given.pop(k) for k in problem_parameters(target) if k in given}
-    case = find_case(target, paper, of_problem)
-    setting = case.setting if method is None else case.setting.with_method(method)
-    fixed = method is not None or options.get("early_stopping") or {*given} & {*MODEL_KEYS, "points", "steps"}
-    said = fixed or (options["steps"] is not None and not options["tol"])
-    if said or not chooses_size(setting):
-        setting = complete(setting, case.problem)
-    case = replace(case, setting=setting.with_changes(given))
-    case.setting.make_method()  # refused before there is a folder
-    where = prepare_folder(folder) if folder is not None else new_folder(case.problem.name)
-
-    def start(**more: Any) -> Solution:
-        return ag.solve(case, folder=where, **options, **more)
-
-    return Planned(case, where, start, _resume_command(target, case, where))
-
-
-def plan_resume(target: str | None, folder: Path, fixed: list[str], limits: dict[str, Any]) -> Planned:
-    """A run to go on with."""
-    import anagram as ag
-    from anagram.keeping.runrecord import read_record
-    from anagram.programs.loading import case_again
-    from anagram.solving import problem_of_record
-    from anagram.training.case import case_of
-
-    if fixed:
-        raise ag.SettingError(f"{', '.join(fixed)} cannot be changed: the run in '{folder}' has its own, leave it out")
-    record = read_record(folder)
-    if target is None:
-        case = case_of(problem_of_record(folder, record))
-    else:
-        case = case_again(target, record.get("origin"), folder)
-
-    def start(**more: Any) -> Solution:
-        return ag.resume(folder, case, **limits, **more)
-
-    summary = record.get("summary")
-    taken = steps_in_all(summary) if isinstance(summary, dict) else None
-    return Planned(case, folder, start, _resume_command(target, case, folder), resumed=True, steps=taken)
-
-
-def steps_in_all(summary: dict[str, Any]) -> Any:
-    """The steps of a run; of a climb, those of all its rungs."""
-    return summary.get("total_steps", summary.get("steps"))
-
-
-def _resume_command(target: str | None, case: Case, folder: Path) -> str:
-    """What to type to go on; the program is named, because a file is executed only if it is."""
-    named = f" {target}" if target is not None and "file" in case.problem.origin else ""
-    return f"anagram solve{named} --resume {folder}"
-
-
-def carry_out(
-    planned: Planned,
-    checkpoint: float,
-    logs: list[str],
-    json_path: Path | None,
-    *,
-    estimate: bool,
-    quiet: bool,
-) -> Solution:
-    """Run, estimate, write pictures."""
-    from anagram.keeping.atomic import json_text, write_atomically
-
-    clock = Clock()
-    monitors, close = _loggers(logs, planned)
-    Interrupts.last_words.append(lambda: _last_words(planned))
-    try:
-        solution = planned.start(checkpoint_every=checkpoint, progress=not quiet, monitors=monitors)
-    finally:
-        Interrupts.last_words.clear()
-        close()
-    climbed = "rungs" in solution.summary
-    if not (climbed and planned.resumed):  # rungs of before took their time then
-        clock.note("compile and estimate" if climbed else "compile", solution.summary["compile_seconds"])
-    clock.note("train", None if planned.resumed else solution.summary["seconds"])
-    where = solution.folder or planned.folder
-    if solution.stopped_because != "interrupted":
-        if not climbed:
-            with clock.timed("estimate"):
-                if estimate and not solution.failed:
-                    solution.summary["error_estimate"] = _estimate(solution)
-        with clock.timed("pictures"):
-            solution.plot_convergence(where / "convergence.png")
-            solution.plot(where / "solution.png")
-        solution.summary["wall_seconds"] = clock.read()
-        solution.save(where)
-    if json_path is not None:
-        write_atomically(json_path, lambda p: p.write_text(json_text(solution.summary), encoding="utf-8"))
-    return solution
-
-
 @contextlib.contextmanager
 def removed_if_empty(folder: Path) -> Iterator[None]:
     """A run whose input is refused leaves no empty folder behind."""
@@ -282,37 +154,16 @@ def removed_if_empty(folder: Path) -> Iterator[None]:
         raise
 
 
-def _last_words(planned: Planned) -> None:
-    """What is said when a second Ctrl-C ends the program at once."""
-    from anagram.keeping.runrecord import RECORD
+@contextlib.contextmanager
+def on_the_devices(text: str | None) -> Iterator[None]:
+    """Spread points over devices: those of the run, and of what is made of it afterwards."""
+    from anagram.compound.layout import ALL, on_devices
+    from anagram.errors import SettingError
 
-    if (planned.folder / RECORD).exists():
-        err.print(f"Stopped at once; the last checkpoint stands. Go on with:  {escape(planned.command)}")
-    else:
-        err.print("Stopped before the first step; there is nothing to keep.")
-
-
-def _loggers(names: list[str], planned: Planned) -> tuple[list[Any], Callable[[], None]]:
-    """Monitors for other programs, and what closes them."""
-    if not names:
-        return [], lambda: None
-    from anagram.errors import FileError
-    from anagram.keeping.runfolder import RUNGS
-    from anagram.showing.report.figures import solution_figure
-    from anagram.showing.report.tensorboard import TensorBoard
-
-    events = planned.folder / "tensorboard"
-    if events.is_symlink():  # a run folder may come from someone else
-        raise FileError(f"'{events}' is a link to another place: remove it first")
-    writer = TensorBoard(events)
-
-    def remember(_: dict[str, Any], run: Any) -> None:
-        # Every network of a climb begins at step 0: from the second on they have folders of their own.
-        done = sum(1 for _ in (planned.folder / RUNGS).glob("*/run.json"))
-        writer.move_to(events / f"rung-{done + 1}" if done else events)
-        writer.picture = lambda: solution_figure(run.solution())
-
-    return [remember, writer], writer.close
+    if text is not None and text.strip() != ALL and not text.strip().isdecimal():
+        raise SettingError(f"--devices takes '{ALL}' or a number of devices, not '{text}'")
+    with on_devices(ALL if text is None or text.strip() == ALL else int(text)):
+        yield
 
 
 def _read_stretches(text: str) -> int | list[float]:
@@ -341,32 +192,3 @@ def _check_json_path(path: Path | None) -> None:
             refuse_unwritable(path)
         except FileError as error:
             raise SettingError(f"--json needs the name of a file: {error}") from error
-
-
-def _estimate(solution: Solution) -> dict[str, Any]:
-    """The estimated error for the summary, or why there is none."""
-    from anagram.errors import AnagramError
-
-    if solution.model.parameters > ESTIMATE_AT_MOST:
-        return {"value": None, "reasons": ["the model is large; solution.estimate_error() takes the time for it"]}
-    try:
-        found = solution.estimate_error()
-    except AnagramError as error:
-        return {"value": None, "reasons": [str(error)]}
-    solution.note_worst_members(found)
-    return found.as_json()
-
-
-def new_folder(name: str) -> Path:
-    """A folder that no other run has, also when several start in the same second."""
-    from anagram.keeping.atomic import file_name, prepare_folder
-
-    base = prepare_folder("runs") / f"{file_name(name)}-{time.strftime('%Y%m%d-%H%M%S')}"
-    candidate, count = base, 1
-    while True:
-        try:
-            candidate.mkdir()
-            return candidate
-        except FileExistsError:
-            count += 1
-            candidate = base.with_name(f"{base.name}-{count}")
