@@ -381,3 +381,27 @@ def test_choices_depend_on_nothing_else():
     outcomes = [rung(first, 1e-3), rung(Plan(1), 1e-4)]
     slow = [replace(r, outcome=replace(r.outcome, seconds=1e6, compile_seconds=1e6)) for r in outcomes]
     assert next_plan(FACTS, outcomes) == next_plan(FACTS, slow)
+
+
+# -- what is known from a problem much like this one ------------------------------------------------------------
+KNOWN = Plan(0, features=640, steepness=3.0, times=9.0, axis=1, density=3.0)
+
+
+def test_features_that_were_good_before_come_first_and_there_is_no_race():
+    facts = replace(LINE, dimension=2, known=KNOWN)
+    assert next_spread(facts, []) == KNOWN
+    twin = next_spread(facts, [rung(KNOWN, 0.9 * GOAL)])
+    assert twin is not None
+    assert twin.steepness != KNOWN.steepness, "it is there to compare with"
+    assert replace(twin, steepness=KNOWN.steepness) == KNOWN
+    wider = next_spread(facts, [rung(KNOWN, 100 * GOAL)])
+    assert wider is not None
+    assert wider.features == 2 * KNOWN.features
+
+
+def test_they_may_be_more_than_a_nonlinear_equation_begins_with():
+    facts = replace(FACTS, linear=False, dimension=2, detail=Detail(data=FINE), known=KNOWN)
+    assert next_plan(facts, []) == KNOWN
+    wider = next_plan(facts, [rung(KNOWN, 1e-3)])
+    assert wider is not None
+    assert wider.features == 2 * KNOWN.features > ladder.DEAR

@@ -90,7 +90,8 @@ class Climb:
     """A climb: its problem in natural sizes, the rungs so far, and their solutions.
 
     `give_up` is asked before every rung whether to leave the problem to someone else. `least` has sizes of unknowns
-    below which errors are not relative to them: those of a whole of which this is a part.
+    below which errors are not relative to them: those of a whole of which this is a part. `known` is a rung of
+    features that was good enough for the part before it.
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class Climb:
         most_parameters: int = MOST_PARAMETERS,
         least: Mapping[str, float] | None = None,
         give_up: Callable[[Sequence[Rung], Plan], bool] = lambda *_: False,
+        known: Plan | None = None,
     ) -> None:
         self.give_up = give_up
         self.problem, self.tol, self.seed, self.train, self.seconds = problem, tol, seed, train, seconds
@@ -119,7 +121,8 @@ class Climb:
         detail = Detail() if is_one_rung(self.given) else detail_of(problem, self.sizes)
         dimension, fields = problem.domain.dimension, problem.sought.outputs
         noise = bool(problem.measured)
-        self.facts = Facts(dimension, problem.is_linear, has_data, tol, most_parameters, fixed, detail, fields, noise)
+        linear = problem.is_linear
+        self.facts = Facts(dimension, linear, has_data, tol, most_parameters, fixed, detail, fields, noise, known=known)
         # Where known solutions were divided out, errors are those of the equations themselves.
         plain = problem.undeflated
         judged_by = self.scaled if plain is None else in_natural_sizes(plain, natural_sizes(plain))

@@ -108,6 +108,8 @@ class March:
         length, least, reason = FIRST * (self.high - self.low), {}, REACHED
         state: State | None = None
         corrected: State | None = None
+        # Features that were good enough for one stretch are tried first on the next one, if it is as long.
+        known, lasted = None, 0.0
         while self.edges[-1] < self.high:
             begin, end = self.edges[-1], self._end(length)
             left = None if self.seconds is None else self.seconds - self.spent
@@ -116,7 +118,7 @@ class March:
             if used_up and (self.planned is None or self.solutions):
                 return TIME_UP
             problem = stretch(self.problem, self.axis, begin, end, state)
-            climb = self._climb(problem, left, least)
+            climb = self._climb(problem, left, least, known if np.isclose(end - begin, lasted) else None)
             why = climb.run(tell)
             self.rungs += climb.rungs
             if why in STOPPED:
@@ -131,6 +133,8 @@ class March:
                 continue
             reason = reason if reached else why
             self._take(climb, end)
+            known, lasted = climb.rungs[climb.best].plan, end - begin
+            known = known if known.features and known.below < 0 else None
             # The error that came with the beginning is carried on: this stretch is measured against a corrected one.
             against = problem if corrected is None else stretch(self.problem, self.axis, begin, end, corrected)
             ending = self._judge(climb, against)
@@ -148,9 +152,10 @@ class March:
         begin = self.edges[-1]
         return self.high if begin + SLIVER * length >= self.high else begin + length
 
-    def _climb(self, problem: Problem, left: float | None, least: dict[str, float]) -> Climb:
+    def _climb(self, problem: Problem, left: float | None, least: dict[str, float], known: Plan | None) -> Climb:
+        given, give_up = self.given, self.give_up
         tol = self.local * self.tol
-        return Climb(problem, tol, self.seed, self.train, left, self.given, least=least, give_up=self.give_up)
+        return Climb(problem, tol, self.seed, self.train, left, given, least=least, give_up=give_up, known=known)
 
     def _take(self, climb: Climb, end: float) -> None:
         self.solutions.append(climb.solutions[climb.best])

@@ -51,6 +51,7 @@ class Facts:
     fields: int = 1
     has_noise: bool = False  # whether it is said of the data how noisy they are: their residual then tells
     wide: bool = True  # whether networks of which only the last layer is learned are tried
+    known: Plan | None = None  # features that were good enough for a problem much like this one
 
     @property
     def fineness(self) -> float:
@@ -63,7 +64,9 @@ class Facts:
         race = 0
         if self.detail.data >= FINE:  # narrow bumps are not seen by few points
             race = next((s for s in SIZES if s >= SEES_BUMPS * self.fields), SIZES[-1])
-        return Width(self.dimension, self.fields, self.goal, self.linear, most, race)
+        known = self.known
+        most = max(most, min(2 * known.features, SIZES[-1])) if known is not None else most
+        return Width(self.dimension, self.fields, self.goal, self.linear, most, race, known)
 
     @property
     def goal(self) -> float:
@@ -102,7 +105,8 @@ def _next_wide(facts: Facts, rungs: Sequence[Rung], networks: Sequence[Rung]) ->
     if facts.points_given or not facts.wide:
         return None
     spread = None
-    if facts.linear or facts.detail.data < FINE:  # where not even small networks see all of the data, others come first
+    # Where not even small networks see all of the data, others come first.
+    if facts.linear or facts.known is not None or facts.detail.data < FINE:
         # A nonlinear equation is solved several times: small networks are cheaper than very many features.
         dear = not facts.linear and all(r.plan.level < RACE for r in networks)
         spread = next_spread(facts.width(DEAR if dear else SIZES[-1]), rungs)

@@ -34,6 +34,7 @@ HOLDS = 0.3  # residuals below which a smooth solution may come out with more fe
 ASTRAY = 0.1  # residuals that are left where a nonlinear equation was not solved: more features do not help
 GOT_HOLD = 0.05  # residuals of networks that know roughly what a solution looks like
 BETTER = 0.35  # of the residual of a network that features on top of it must come to
+NEARBY = 0.8  # times as steep: other features that are about as good
 ALIKE = 1.5  # times the residual of the best: about as good
 ROUNDING = 1e-12  # residuals that are rounding
 
@@ -42,7 +43,8 @@ ROUNDING = 1e-12  # residuals that are rounding
 class Width:
     """What the width of features depends on besides the rungs: dimensions, fields, the error that is aimed at.
 
-    `race` is the width at which their steepness is found, if not `FIRST`, and `most` the largest one.
+    `race` is the width at which their steepness is found, if not `FIRST`, and `most` the largest one. `known` are
+    features that were good enough for a problem much like this one: they come first, and there is no race.
     """
 
     dimension: int
@@ -51,6 +53,7 @@ class Width:
     linear: bool
     most: int = SIZES[-1]
     race: int = 0
+    known: Plan | None = None
 
     @property
     def first(self) -> int:
@@ -63,20 +66,23 @@ def next_spread(facts: Width, rungs: Sequence[Rung]) -> Plan | None:
     if facts.dimension > MOST_DIMENSIONS:
         return None
     own = [r for r in rungs if r.plan.features and r.plan.below < 0]
-    first = Plan(0, features=facts.first, steepness=_steepness(facts), density=DENSITY[facts.dimension])
+    first = facts.known or Plan(0, features=facts.first, steepness=_steepness(facts), density=DENSITY[facts.dimension])
     if not own:
         return first
-    raced = [r for r in own if r.plan.features == facts.first]
+    raced = [r for r in own if r.plan.features == first.features]
     if not facts.linear and _best(own).outcome.residual > ASTRAY:
         return None
     # Even the first one, if it is good, needs another to be compared with.
-    if len(raced) == len(own) and (len(raced) == 1 or not _is_enough(facts, _best(raced))):
+    alone = len(raced) == len(own) == 1
+    if facts.known is not None and alone and _is_enough(facts, own[0]):
+        return replace(first, steepness=NEARBY * first.steepness)
+    if facts.known is None and len(raced) == len(own) and (alone or not _is_enough(facts, _best(raced))):
         other = _raced(facts, first, raced)
         if other is not None:
             return other
     levels = _levels(own)
     if len(levels) == 1:
-        return _wider(facts, levels[-1], 2 * facts.first)
+        return _wider(facts, levels[-1], 2 * first.features)
     return _onwards(facts, levels)
 
 
