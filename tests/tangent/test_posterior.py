@@ -124,7 +124,8 @@ def test_the_inverse_root_sees_small_singular_values():
     rng = np.random.default_rng(0)
     q, r = np.linalg.qr(rng.standard_normal((6, 6)))[0], np.linalg.qr(rng.standard_normal((6, 6)))[0]
     rows = (q * np.geomspace(1, 1e-7, 6)) @ r
-    root = inverse_root(rows)
+    root, held = inverse_root(rows)
+    assert held == 0
     # JᵀJ itself would have a condition number of 1e14.
     assert_close(rows @ root @ root.T @ rows.T, np.eye(6), 1e-5)
 

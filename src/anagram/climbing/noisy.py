@@ -14,7 +14,7 @@ import numpy as np
 from anagram.statement.noise import first_levels, tightness
 from anagram.statement.problem import Problem
 
-SMALL = 0.05  # of the loss of the data: that of equations which are satisfied
+SMALL, WITH_PRIOR = 0.1, 0.3  # of the loss of the data: that of equations which are satisfied; a first prior bends them
 GIVEN = 1.3  # times the square of the noise that was given
 ALIKE = 1.1  # losses of the data of two rungs that come to the same
 
@@ -47,7 +47,7 @@ def _of_data(problem: Problem, losses: Losses) -> float:
 
 def _is_fit(problem: Problem, losses: Losses) -> bool:
     rest = sum(loss for key, loss in losses.items() if key not in (*problem.measured, *problem.priors))
-    return bool(np.isfinite(rest)) and rest <= SMALL * _of_data(problem, losses)
+    return bool(np.isfinite(rest)) and rest <= (WITH_PRIOR if problem.priors else SMALL) * _of_data(problem, losses)
 
 
 def _expected(problem: Problem) -> float | None:

@@ -33,6 +33,7 @@ ESTIMATE = "estimate"
 HUBER = "huber"
 THRESHOLD = 1.345  # standard deviations; with it errors that are Gaussian cost 5 % of efficiency
 TRAINED = 1.0  # κ of runs, before they settle
+FIRST_PRIOR = 0.1  # of the squares of the noise
 GUESS = 0.01  # of its natural size: noise of which nothing is known, until it is estimated
 
 Levels = Mapping[str, Float[np.ndarray, "points rows"]]
@@ -129,7 +130,7 @@ def data_scale(problem: Problem, key: str) -> Float[np.ndarray, "points rows"]:
 
 
 def first_prior_weight(problem: Problem) -> float:
-    """How much a prior counts before the data decide: strongly, so that a fit begins with what is smooth."""
+    """How much a prior counts before the data decide: a field as rough as a wave costs a part of the noise."""
     levels = first_levels(problem)
     squares = [np.mean((sigma / problem.row_sizes(key)) ** 2) for key, sigma in levels.items()]
-    return float(TRAINED**2 * np.mean(squares))
+    return float(TRAINED**2 * FIRST_PRIOR * np.mean(squares))

@@ -38,21 +38,24 @@ class Posterior:
         theta: the parameters that fit best.
         root: a matrix whose square, root·rootᵀ, is the covariance of θ.
         shares: by condition, how many parameters it determines: tr(J_c (JᵀJ)⁻¹ J_cᵀ).
+        held: how many of the last columns of `root` are directions that nothing sees, held at the floor.
     """
 
     model: ParametricModel
     theta: Float[np.ndarray, " params"]
     root: Float[np.ndarray, "params modes"]
     shares: Mapping[str, float]
+    held: int = 0
 
     @classmethod
     def of(cls, model: ParametricModel, theta: Any, triangles: Mapping[str, Any], tight: float) -> Posterior:
         """From the triangular factors of the rows of all conditions, and ε."""
         size = model.parameters
         parts = {key: np.asarray(factor)[:, :size] for key, factor in triangles.items()}
-        root = tight * inverse_root(np.concatenate(list(parts.values())))
+        root, held = inverse_root(np.concatenate(list(parts.values())))
+        root = tight * root
         shares = {key: float(np.sum((part @ root) ** 2)) / tight**2 for key, part in parts.items()}
-        return cls(model, np.asarray(theta), root, shares)
+        return cls(model, np.asarray(theta), root, shares, held)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,6 +67,11 @@ class Posterior:
         """The covariance of the coefficients."""
         half = self._coefficient_gradients() @ self.root
         return half @ half.T
+
+    @property
+    def open_std(self) -> Float[np.ndarray, " coefficients"]:
+        """The part of the standard errors of coefficients that comes from directions which nothing sees."""
+        return np.linalg.norm(self._coefficient_gradients() @ self.root[:, self.root.shape[1] - self.held :], axis=1)
 
     def std(self, x: Float[np.ndarray, "points axes"]) -> dict[str, np.ndarray]:
         """The standard deviation of every unknown at points; of a complex one, of the length of its error."""
@@ -106,13 +114,13 @@ class Posterior:
         return rows
 
 
-def inverse_root(rows: Float[np.ndarray, "rows params"]) -> Float[np.ndarray, "params modes"]:
-    """A matrix W with W·Wᵀ = (JᵀJ)⁻¹, singular values below the floor held at it."""
+def inverse_root(rows: Float[np.ndarray, "rows params"]) -> tuple[Float[np.ndarray, "params modes"], int]:
+    """A matrix W with W·Wᵀ = (JᵀJ)⁻¹, singular values below the floor held at it; and how many are, its last ones."""
     factor = np.linalg.qr(rows, mode="r")
     lengths = np.linalg.norm(factor, axis=0)
     lengths = np.where(lengths > 0, lengths, 1.0)
     _, sigma, vt = np.linalg.svd(factor / lengths)
     whole = np.zeros(len(lengths))
     whole[: len(sigma)] = sigma
-    held = np.maximum(whole, FLOOR * max(float(whole[0]), np.finfo(float).tiny))
-    return vt.T / held / lengths[:, None]
+    floor = FLOOR * max(float(whole[0]), np.finfo(float).tiny)
+    return vt.T / np.maximum(whole, floor) / lengths[:, None], int(np.sum(whole < floor))

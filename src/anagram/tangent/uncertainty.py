@@ -12,7 +12,8 @@ from jaxtyping import Float
 from scipy import stats
 
 from anagram.errors import SettingError
-from anagram.tangent.identifiability import undetermined
+from anagram.tangent.identifiability import OPEN, undetermined
+from anagram.tangent.posterior import Posterior
 from anagram.tangent.settling import Settled
 
 BEYOND = 5.0  # standard deviations by which residuals may differ from the noise that was given
@@ -84,10 +85,22 @@ def uncertainty_of(settled: Settled, estimated: Sequence[str]) -> Uncertainty:
     covariance = posterior.covariance
     noise = {key: float(np.sqrt(np.mean(sigma**2))) for key, sigma in settled.levels.items()}
     findings = (
-        *undetermined(posterior.names, values, covariance),
+        *undetermined(posterior.names, _sizes(posterior, values), covariance),
         *_contradictions(settled, estimated),
     )
     return Uncertainty(posterior.names, values, covariance, noise, settled.freedom if estimated else np.inf, findings)
+
+
+def _sizes(posterior: Posterior, values: Mapping[str, float]) -> dict[str, float]:
+    """What the errors of coefficients are compared with: their values.
+
+    Along directions that nothing sees values may have run anywhere; then it is the first guesses.
+    """
+    guesses = posterior.model.sought.coefficients
+    return {
+        name: guesses[name] if error > OPEN * abs(guesses[name]) else values[name]
+        for name, error in zip(posterior.names, posterior.open_std, strict=True)
+    }
 
 
 def _contradictions(settled: Settled, estimated: Sequence[str]) -> list[str]:

@@ -33,6 +33,7 @@ LOST = 3e-3  # residuals above say that a solution is not got hold of
 DENSEST = 40.0  # rows for each parameter at most
 ENOUGH = 3.0  # a level that improves by less than this factor does not pay
 ALIKE, ALIKE_WITHIN = 3, 1.2  # so many rungs with residuals within this factor
+FITTED = 0.1  # residuals above, in natural sizes, are those of data that are not fitted at all
 NEAR_ROUNDING = 1e-10  # residuals below which one level that does not pay is enough
 ROUNDING = 1e-13  # relative errors below are rounding
 
@@ -86,7 +87,7 @@ def first_plan(facts: Facts) -> Plan:
 
 def next_plan(facts: Facts, rungs: Sequence[Rung]) -> Plan | None:
     """The network after these; None if no other is worth trying."""
-    if facts.has_data and not facts.has_noise and _all_alike(rungs):
+    if facts.has_data and _all_alike(rungs) and (not facts.has_noise or best(rungs).outcome.residual < FITTED):
         return None
     networks = [r for r in rungs if not r.plan.features]
     wide = _next_wide(facts, rungs, networks)
