@@ -55,6 +55,7 @@ from anagram.statement.domains import (  # noqa: E402
 )
 from anagram.statement.fields import Field, divergence, gradient, laplacian  # noqa: E402
 from anagram.statement.integrals import integral  # noqa: E402
+from anagram.statement.measurements import Measurements, data  # noqa: E402
 from anagram.statement.problem import Problem  # noqa: E402
 from anagram.statement.smoothness import smooth  # noqa: E402
 from anagram.tangent import TangentSpace  # noqa: E402
@@ -87,6 +88,7 @@ __all__ = [
     "Grid",
     "Interior",
     "LatinHypercube",
+    "Measurements",
     "Mesh",
     "MissingError",
     "ParametricModel",
@@ -108,6 +110,7 @@ __all__ = [
     "Uniform",
     "__version__",
     "catalogue",
+    "data",
     "divergence",
     "extrude",
     "gradient",

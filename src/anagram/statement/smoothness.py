@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 from anagram.errors import ProblemError
@@ -28,12 +29,19 @@ def smooth(unknown: str, order: int = 2, on: Region | None = None) -> Condition:
     if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= 4:
         raise ProblemError(f"smooth() takes derivatives of an order from 1 to 4, not {order!r}")
 
-    def derivatives(**fields: Field) -> tuple[Any, ...]:
-        field = fields[unknown]
+    def derivatives(field: Field) -> tuple[Any, ...]:
         axes = field.frame.axes
         return tuple(field.d(*along) for along in itertools.combinations_with_replacement(axes, order))
 
-    # Operators are called by the names of their parameters.
+    return Condition(operator_of(unknown, derivatives), on, prior=True)
+
+
+def operator_of(unknown: str, function: Callable[[Field], Any]) -> Callable[..., Any]:
+    """An operator of the unknown with this name: operators are called by the names of their parameters."""
+
+    def operator(**fields: Field) -> Any:
+        return function(fields[unknown])
+
     parameter = inspect.Parameter(unknown, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    derivatives.__signature__ = inspect.Signature([parameter])  # pyright: ignore[reportFunctionMemberAccess]
-    return Condition(derivatives, on, prior=True)
+    operator.__signature__ = inspect.Signature([parameter])  # pyright: ignore[reportFunctionMemberAccess]
+    return operator

@@ -44,10 +44,12 @@ def print_summary(summary: dict[str, Any], where: Path) -> None:
         for axis, found in summary.get("worst_members", {}).items()
     ]
     errors = (estimate or {}).get("coefficients", {})
+    kind = "standard error" if summary.get("uncertainty") else "estimated error"
     rows += [
-        (f"  {name}", f"{value:.10g}" + (f"  (estimated error {errors[name]:.1e})" if name in errors else ""))
+        (f"  {name}", f"{value:.10g}" + (f"  ({kind} {errors[name]:.1e})" if name in errors else ""))
         for name, value in summary["coefficients"].items()
     ]
+    rows += _noise_rows(summary.get("uncertainty") or {})
     rows += [
         ("stopped", summary["stopped_because"]),
         ("solution", f"{where}/  (read it with anagram.load; look at it with anagram report {where})"),
@@ -58,6 +60,13 @@ def print_summary(summary: dict[str, Any], where: Path) -> None:
         out.print(f"[bold]{escape(name):9}[/] {escape(text)}", highlight=False)
     if summary.get("reached") is True:
         out.print("More digits: --tol with a smaller number, or --tol 0 for as many as rounding leaves.")
+
+
+def _noise_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """The noise of data, and what speaks against the standard errors."""
+    how = "given" if found.get("freedom") is None else "estimated"
+    rows = [("noise", f"{sigma:.3g} in '{key}' ({how})") for key, sigma in found.get("noise", {}).items()]
+    return rows + [("finding", str(finding)) for finding in found.get("findings", [])]
 
 
 def _steps_in_words(summary: dict[str, Any], rungs: list[ShownRung]) -> str:

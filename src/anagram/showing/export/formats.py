@@ -127,7 +127,7 @@ def description(solution: Reached) -> dict[str, str | int | float]:
 
     summary = solution.summary
     known = {key: summary.get(key) for key in DESCRIBED} | _estimate(solution)
-    known |= {f"coefficient_{name}": value for name, value in solution.coefficients.items()}
+    known |= {f"coefficient_{name}": float(value) for name, value in solution.coefficients.items()}
     known |= {"model": repr(solution.model.spec), "parameters": solution.model.parameters}
     known["source"] = f"anagram {__version__}"
     return {key: value for key, value in known.items() if isinstance(value, str | int | float)}
