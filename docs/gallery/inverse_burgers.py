@@ -1,7 +1,7 @@
 """Two coefficients of Burgers' equation from 2000 values with 1 % noise: u_t + a u u_x − ν u_xx = 0.
 
-Nothing is said of where u begins or of what it is at the walls, and the noise is estimated. The true values are a = 1 and
-ν = 0.01/π. ``python inverse_burgers.py 3`` takes another draw of points and noise.
+Nothing is said of where u begins or of what it is at the walls, and the noise is estimated. The true values are a = 1
+and ν = 0.01/π. ``python inverse_burgers.py 3`` takes another draw of points and noise.
 """
 
 import sys
@@ -51,25 +51,26 @@ def show(solution: ag.Solution, seed: int, seconds: float) -> None:
             f"of {100 * value.std / true:.2f} % each"
         )
     print(f"{seconds:.0f} s")
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 3.4), layout="constrained")
     t, x = np.linspace(0, 1, 201), np.linspace(-1, 1, 301)
     image = left.pcolormesh(t, x, solution(t=t[None], x=x[:, None]), cmap="RdBu_r", shading="nearest", rasterized=True)
     figure.colorbar(image, ax=left)
-    points, values = measured(seed)
-    left.plot(*points.T, ".", color="k", ms=1, alpha=0.5)
+    left.plot(*measured(seed)[0].T, ".", color="k", ms=1, alpha=0.5)
     left.set(title="u, and where it was measured", xlabel="t", ylabel="x")
     found = solution.uncertainty()
-    half, centre = found.covariance, [found.values[name] for name in found.names]
-    lengths, axes = np.linalg.eigh(half)
+    centre = [found.values[name] for name in found.names]
+    lengths, axes = np.linalg.eigh(found.covariance)
     turn = np.linspace(0, 2 * np.pi, 200)
     circle = axes @ (np.sqrt(lengths)[:, None] * np.stack([np.cos(turn), np.sin(turn)]))
     for reach, share in ((1.52, "68 %"), (2.45, "95 %")):  # of a Gaussian in the plane
         ellipse = np.array(centre)[:, None] + reach * circle
-        right.plot(ellipse[0], 1e3 * ellipse[1], color="tab:blue", lw=1.5, alpha=0.5 if share == "95 %" else 1, label=share)
+        right.plot(
+            ellipse[0], 1e3 * ellipse[1], color="tab:blue", lw=1.5, alpha=0.5 if share == "95 %" else 1, label=share
+        )
     right.plot(centre[0], 1e3 * centre[1], "o", color="tab:blue", label="found")
     right.plot(TRUE["a"], 1e3 * TRUE["nu"], "k+", ms=11, mew=2, label="true")
-    right.set(xlabel="a", ylabel="1000 ν", title="the coefficients")
-    right.legend()
+    right.set(xlabel="a", ylabel="1000 ν", title="the coefficients, with 68 % and 95 % regions")
+    right.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
     figure.savefig(Path(__file__).with_suffix(".png"), dpi=110)
 
 

@@ -136,7 +136,9 @@ def test_a_field_of_one_axis_is_found_with_its_prior():
         box,
         equation=ag.Condition(lambda u, s: u.d("t") - s),
         start=ag.Condition(lambda u: u, on=box.face(t=0)),
-        data=ag.Condition(lambda u: u, on=box.points(t=t, x=x), equals=t * true + 0.02 * rng.standard_normal(200), noise=0.02),
+        data=ag.Condition(
+            lambda u: u, on=box.points(t=t, x=x), equals=t * true + 0.02 * rng.standard_normal(200), noise=0.02
+        ),
         rough=ag.smooth("s"),
         unknowns={"u": float, "s": "x"},
     )

@@ -1,6 +1,7 @@
-"""Tables of numbers in files of others: CSV and NetCDF. They are data: nothing is executed, and sizes are checked first.
+"""Tables of numbers in files of others: CSV and NetCDF.
 
-What is wrong is said with the row and the column where it stands.
+They are data: nothing is executed, and sizes are checked first. What is wrong is said with the row and the column
+where it stands.
 """
 
 from __future__ import annotations

@@ -29,11 +29,16 @@ def uncertainty_figure(solution: Any, path: str | Path | None = None) -> Figure:
         sought = solution.model.sought
         rows = len(sought.unknowns)
         has_coefficients = bool(found.names)
-        figure = Figure(figsize=(2 * WIDTH, HEIGHT * (rows + has_coefficients) + 0.3), layout="constrained")
-        parts = figure.subfigures(rows + has_coefficients, 1, squeeze=False)[:, 0]
+        heights = [HEIGHT] * rows + [min(HEIGHT, 1.4 + 0.35 * len(found.names))] * has_coefficients
+        figure = Figure(figsize=(2 * WIDTH, sum(heights) + 0.3), layout="constrained")
+        parts = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
         for part, unknown in zip(parts, sought.unknowns, strict=False):
             domain = unknown.box(sought.domain)
-            (_band if domain.dimension == 1 else _maps)(part, solution, unknown, domain)
+            own = unknown.along or domain.axes
+            if len(own) == 1:
+                _band(part, solution, unknown, domain, own[0])
+            else:
+                _maps(part, solution, unknown, domain)
         if has_coefficients:
             _coefficients(parts[-1], found)
         figure.suptitle(f"{solution.summary['problem']}: by the noise of the data", fontsize=10)
@@ -44,18 +49,20 @@ def _of(values: Any, name: str) -> Any:
     return values[name] if isinstance(values, dict) else values
 
 
-def _band(figure: Any, solution: Any, unknown: Any, domain: Domain) -> None:
-    (axis,), name = domain.axes, unknown.name
-    x = np.linspace(*domain.intervals[axis], CURVE)[:, None]
+def _band(figure: Any, solution: Any, unknown: Any, domain: Domain, axis: str) -> None:
+    """An unknown of one axis; the others, on which it does not depend, are held."""
+    name, along = unknown.name, np.linspace(*domain.intervals[axis], CURVE)
+    x = np.tile((domain.low + domain.high) / 2, (CURVE, 1))
+    x[:, domain.axes.index(axis)] = along
     value, error = np.real(_of(solution(x), name)), _of(solution.std(x), name)
     low, high = (np.real(end) for end in _of(solution.band(x), name))
     left, right = figure.subplots(1, 2)
-    left.fill_between(x[:, 0], low, high, color=BLUE, alpha=0.25, lw=0, label="95 %")
-    left.plot(x[:, 0], value, color=BLUE, lw=1.6, label=name)
+    left.fill_between(along, low, high, color=BLUE, alpha=0.25, lw=0, label="95 %")
+    left.plot(along, value, color=BLUE, lw=1.6, label=name)
     for places, values in _measured(solution, name):
-        left.plot(places[:, 0], values, ".", color=GREY, ms=3.5, zorder=1, label="data")
+        left.plot(places[:, domain.axes.index(axis)], values, ".", color=GREY, ms=3.5, zorder=1, label="data")
     left.legend()
-    right.plot(x[:, 0], error, color=ORANGE, lw=1.4)
+    right.plot(along, error, color=ORANGE, lw=1.4)
     right.set(title=f"standard error of {name}", ylim=(0, None))
     for ax in (left, right):
         ax.set_xlabel(axis)
