@@ -40,6 +40,8 @@ PASSED_ON = {
         "statement/probe.py",
         "message if message.startswith(what) else f'{what}: {message}'",
     ): "an error of an operator with the name of its condition before it",
+    ("climbing/settled.py", "finding"): "a finding of docs/inverse.md and of the section DataWarning",
+    ("statement/measurements.py", "str(error)"): "what is wrong with a table, which has the name of its file in it",
     ("showing/report/page/runs.py", "unreadable[0]"): "the error that load or read_record raised",
     (
         "programs/sweep/runner.py",

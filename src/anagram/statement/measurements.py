@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -89,10 +90,20 @@ def data(
     if missing not in ("raise", "drop"):
         raise ProblemError(f"missing= is 'raise' or 'drop', not {missing!r}")
     table = read_table(source, domain.axes)
+    try:
+        return _measured(table, domain, values, missing)
+    except ProblemError as error:
+        if isinstance(source, str | Path):
+            raise FileError(str(error)) from None
+        raise
+
+
+def _measured(table: Table, domain: Domain, values: str | Sequence[str] | None, missing: str) -> Measurements:
+    """Coordinates, values and standard deviations of a table."""
     names = _wanted(table, domain.axes, values)
     for name in (*domain.axes, *names):
         if name not in table.columns:
-            raise _error(table, f"has no column '{name}'; it has {', '.join(table.columns)}")
+            raise ProblemError(f"{table.name} has no column '{name}'; it has {', '.join(table.columns)}")
     x = np.stack([table.columns[axis] for axis in domain.axes], axis=1)
     found = {name: table.columns[name] for name in names}
     kept = _kept(table, domain.axes, x, found, missing)
@@ -106,17 +117,12 @@ def data(
     )
 
 
-def _error(table: Table, what: str) -> Exception:
-    kind = FileError if table.name.startswith("'") else ProblemError
-    return kind(f"{table.name} {what}")
-
-
 def _wanted(table: Table, axes: Sequence[str], values: str | Sequence[str] | None) -> list[str]:
     if values is not None:
         return [values] if isinstance(values, str) else list(values)
     names = [n for n in table.columns if n not in axes and n != SIGMA and not n.startswith(f"{SIGMA}_")]
     if not names:
-        raise _error(table, f"has no column of values beside {', '.join(table.columns)}")
+        raise ProblemError(f"{table.name} has no column of values beside {', '.join(table.columns)}")
     return names
 
 
@@ -128,7 +134,7 @@ def _kept(
     for name, column in columns.items():
         if np.isinf(column).any():
             row = int(np.argmax(np.isinf(column)))
-            raise _error(table, f"has an infinite number in {table.row(row)}, column '{name}'")
+            raise ProblemError(f"{table.name} has an infinite number in {table.row(row)}, column '{name}'")
     gaps = {name: np.isnan(column) for name, column in columns.items()}
     nothing = np.logical_and.reduce([gaps[name] for name in found])
     bad = nothing | np.logical_or.reduce([gaps[axis] for axis in axes])
@@ -136,13 +142,12 @@ def _kept(
         for name, gap in gaps.items():
             if gap.any():
                 row = int(np.argmax(gap))
-                raise _error(
-                    table,
-                    f"has no number in {table.row(row)}, column '{name}' ({int(gap.sum())} of {len(gap)} rows); "
-                    "missing='drop' leaves such rows out",
+                raise ProblemError(
+                    f"{table.name} has no number in {table.row(row)}, column '{name}' ({int(gap.sum())} of {len(gap)} "
+                    "rows); missing='drop' leaves such rows out"
                 )
     if bad.all():
-        raise _error(table, "has no row with coordinates and a value")
+        raise ProblemError(f"{table.name} has no row with coordinates and a value")
     return np.flatnonzero(~bad)
 
 
@@ -151,8 +156,9 @@ def _refuse_outside(table: Table, domain: Domain, x: np.ndarray, kept: np.ndarra
     if outside.any():
         row = int(kept[np.argmax(outside)])
         place = ", ".join(f"{axis}={value:.6g}" for axis, value in zip(domain.axes, x[row], strict=True))
-        raise _error(
-            table, f"has {int(outside.sum())} points outside of {domain!r}, the first one in {table.row(row)}: {place}"
+        raise ProblemError(
+            f"{table.name} has {int(outside.sum())} points outside of {domain!r}, the first one in {table.row(row)}: "
+            f"{place}"
         )
 
 
@@ -162,8 +168,9 @@ def _sigma(table: Table, name: str, names: Sequence[str], kept: np.ndarray) -> n
         if SIGMA not in table.columns:
             return None
         if len(names) > 1:
-            raise _error(
-                table, f"has one column '{SIGMA}' for {', '.join(names)}: call it {SIGMA}_{name}, and so on for each"
+            raise ProblemError(
+                f"{table.name} has one column '{SIGMA}' for {', '.join(names)}: call it {SIGMA}_{name}, and so on for "
+                "each"
             )
         column = SIGMA
     sigma, values = table.columns[column], table.columns[name]
@@ -171,7 +178,7 @@ def _sigma(table: Table, name: str, names: Sequence[str], kept: np.ndarray) -> n
     bad[kept] = np.isfinite(values[kept]) & ~((sigma[kept] > 0) & np.isfinite(sigma[kept]))
     if bad.any():
         row = int(np.argmax(bad))
-        raise _error(
-            table, f"has {sigma[row]:g} in {table.row(row)}, column '{column}': a standard deviation is positive"
+        raise ProblemError(
+            f"{table.name} has {sigma[row]:g} in {table.row(row)}, column '{column}': a standard deviation is positive"
         )
     return sigma
