@@ -92,13 +92,14 @@ def uncertainty_of(settled: Settled, estimated: Sequence[str]) -> Uncertainty:
 
 
 def _sizes(posterior: Posterior, values: Mapping[str, float]) -> dict[str, float]:
-    """What the errors of coefficients are compared with: their values.
+    """What the errors of coefficients are compared with: their values or first guesses, whichever are larger.
 
-    Along directions that nothing sees values may have run anywhere; then it is the first guesses.
+    A coefficient may well be zero. Along directions that nothing sees values may have run anywhere; then it is the
+    first guesses.
     """
-    guesses = posterior.model.sought.coefficients
+    guesses = {name: abs(guess) for name, guess in posterior.model.sought.coefficients.items()}
     return {
-        name: guesses[name] if error > OPEN * abs(guesses[name]) else values[name]
+        name: guesses[name] if error > OPEN * guesses[name] else max(guesses[name], abs(values[name]))
         for name, error in zip(posterior.names, posterior.open_std, strict=True)
     }
 
