@@ -16,7 +16,7 @@ from anagram.catalogue.references.burgers import BurgersReference
 
 LOW, HIGH = 0.01, 1.0
 STEPS = 260
-POINTS = 4096
+POINTS = 6144
 MEMBERS = (0.01, 0.0316, 0.1, 0.316, 1.0)
 AGAIN = (0.01, 0.1, 1.0)  # viscosities that are solved one by one
 box = ag.Box(nu=ag.parameter(LOW, HIGH, log=True), t=(0, 1), x=(-1, 1))
@@ -85,7 +85,7 @@ def main() -> None:
     """Solve all of them, say how well, and how long it takes one by one."""
     begin = time.perf_counter()
     points, options = {"equation": points_inside(POINTS)}, {"sketch": 0}  # one long walk, and no rough one before it
-    model = ag.MLP(14, 14, 14, 14)
+    model = ag.MLP(16, 16, 16, 16)
     solution = ag.solve(problem(), model, points=points, steps=STEPS, options=options)
     print(f"the family: {time.perf_counter() - begin:.0f} s, {solution.summary['seconds']:.0f} s of them training")
     nus = np.geomspace(LOW, HIGH, 9)

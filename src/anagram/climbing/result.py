@@ -191,9 +191,10 @@ def _joined(histories: list[History]) -> History:
     seconds = 0.0
     for history in histories:
         before = whole.count
-        shifted = {**history.steps, "seconds": history.steps["seconds"] + seconds}
-        shared = shifted if not whole.steps else {k: v for k, v in shifted.items() if k in whole.steps}
-        whole.steps = {k: np.concatenate([whole.steps[k], v]) if whole.steps else v for k, v in shared.items()}
+        if history.steps:  # a stretch for which no time was left has none
+            shifted = {**history.steps, "seconds": history.steps["seconds"] + seconds}
+            shared = shifted if not whole.steps else {k: v for k, v in shifted.items() if k in whole.steps}
+            whole.steps = {k: np.concatenate([whole.steps[k], v]) if whole.steps else v for k, v in shared.items()}
         whole.blocks += [{**b, "step": b["step"] + before, "seconds": b["seconds"] + seconds} for b in history.blocks]
         seconds = whole.blocks[-1]["seconds"]
     return whole

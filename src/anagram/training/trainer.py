@@ -38,7 +38,7 @@ from anagram.training.tangent_points import TangentPoints
 WORTH_SAYING = 10.0  # times as large as it was, and the loss on fresh points is worth a warning
 CONVERGED = 1e-8  # a run that stops by itself has converged if the loss fell by this factor, else it is stuck
 
-GUESSING = 40  # steps at most in which a network is fitted to a first guess
+GUESSING = 80  # steps at most in which a network is fitted to a first guess
 
 Monitor = Callable[..., Any]
 
