@@ -3,6 +3,7 @@
 import functools
 import json
 import shutil
+from dataclasses import replace
 
 import jax.numpy as jnp
 import numpy as np
@@ -255,6 +256,23 @@ def test_a_comparison_has_all_runs(show, page_of, solutions):
     page.click('#fields .switch[data-key="0"]')
     assert page.run("document.querySelectorAll('.panel[data-run=\"0\"]').length") == 0
     assert page.run("document.querySelectorAll('.panel[data-run=\"1\"]').length") == 3
+
+
+def test_stages_are_marked_also_where_runs_are_compared(show, solutions, tmp_path):
+    first, other = solutions("heat"), solutions("other")
+    stage, anew = np.array([0] * 4 + [1] * 8), np.arange(12) == 8
+    steps = {**first.history.steps, "stage": stage, "anew": anew}
+    staged = ag.Solution(None, first.model, first.theta, replace(first.history, steps=steps), first.summary)
+    for runs, style in ((staged, ""), ([staged, other], "c1")):
+        page = show(write_page(runs, tmp_path / f"page-{style}.html"))
+        for against in ("step", "seconds"):
+            marks = f'.plot[data-against="{against}"] :is(.band, .mark)'
+            kinds = page.run(f"[...document.querySelectorAll('{marks}')].map((e) => e.getAttribute('class').trim())")
+            assert kinds == [f"band {style}".strip(), f"mark {style}".strip()]
+        assert "Shaded: the sketch" in page.text("#convergence figcaption")
+        assert "Dotted lines: the iterate goes back" in page.text("#convergence figcaption")
+    page.click('#convergence .switch[data-key="0"]')  # the marks of a run go with its lines
+    assert page.run(f"document.querySelectorAll('{marks}').length") == 0
 
 
 def test_light_and_dark_are_legible(show, page_of):
