@@ -35,7 +35,7 @@ from anagram.training.memory import (
     run_bytes,
 )
 from anagram.training.moving import Iterate, MovingPoints
-from anagram.training.pool import Pool, RedrawnPoints
+from anagram.training.pool import Pool, RedrawnPoints, batch_of
 from anagram.training.reached import Reached
 from anagram.training.runstate import Best, RunState
 from anagram.training.setting import Setting
@@ -278,6 +278,10 @@ class Trainer:
         self.history.note_stages()
         self._move_points()
         self._look({"seconds_per_step": elapsed / taken, **{k: v[-1].tolist() for k, v in log.items()}})
+
+    def step_batch(self) -> Batch:
+        """The points of the next step."""
+        return batch_of(self.batch, *self._fresh())
 
     def _fresh(self) -> tuple[Batch, int]:
         """The points drawn for the steps to come, and the place of the next step among them."""
