@@ -19,7 +19,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "anagram"
 PAGE = ROOT / "docs" / "errors.md"
-ERRORS = {"ProblemError", "SettingError", "FileError", "MissingError"}
+ERRORS = {"ProblemError", "SettingError", "FileError", "MissingError", "ProcessError"}
 HOLE = "…"
 HEADER = ["message", "cause", "cure"]
 # The functions that return why a run stops, the variable that holds it, and the file whose constants are reasons.

@@ -21,6 +21,10 @@ class MissingError(AnagramError, ImportError):
     """A package that only this feature needs is not installed."""
 
 
+class ProcessError(AnagramError, RuntimeError):
+    """The processes that share a run did not come together, or one of them has gone."""
+
+
 class PointsWarning(UserWarning):
     """The batch is too small for the model: the loss may vanish on the points and nowhere else."""
 

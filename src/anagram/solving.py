@@ -13,10 +13,12 @@ from anagram import catalogue
 from anagram.climbing import TrainedRungs, find
 from anagram.climbing.climb import STEPS, TrainRung
 from anagram.climbing.settled import settle
+from anagram.compound import processes
 from anagram.compound.batch import Points, checked_seed
 from anagram.compound.layout import on_devices
-from anagram.errors import AnagramError, FileError, RunWarning, SettingError
+from anagram.errors import AnagramError, FileError, ProcessError, RunWarning, SettingError
 from anagram.keeping import checkpoint
+from anagram.keeping.following import folder_of
 from anagram.keeping.runfolder import EVERY, RunFolder
 from anagram.keeping.runrecord import how_to_go_on, read_record, versions
 from anagram.keeping.snapshot import START, Snapshot, fingerprint, refuse_another, restore
@@ -153,8 +155,9 @@ def begin(
     """A run of a configuration from its beginning."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(Interrupts())  # compilation takes its time, and cannot be interrupted
+        processes.agree("problem or setting", f"{case.problem.name} {configuration.as_json()}")
         kept = None
-        if folder is not None:
+        if folder is not None and processes.is_first():
             kept = RunFolder(folder, checkpoint_every, source=case.source, overwrite=overwrite)
             stack.enter_context(kept)
         if configuration.climbs:
@@ -215,7 +218,9 @@ def resume(
         stack.enter_context(on_devices(devices))
         warn_of_other_versions(record, f"the run in '{path}' goes on")
         stack.enter_context(Interrupts())
-        kept = stack.enter_context(RunFolder(path, checkpoint_every, source=case.source, go_on=True))
+        processes.agree("run", f"{configuration.as_json()} {record['configuration'].get('fingerprint')}")
+        options = {"every": checkpoint_every, "source": case.source, "go_on": True}
+        kept = stack.enter_context(folder_of(path, processes.is_first(), **options))
         known = {**record["configuration"], "budget": budget.as_json()}
         if configuration.climbs:
             told = {**known, "steps": configuration.setting.steps}
@@ -298,7 +303,12 @@ class _Run:
         """Train, and keep what came out of it."""
         # The folder comes last: what it writes has what other monitors add to records.
         monitors = self.monitors if folder is None else [SpectrumWatch(), *self.monitors, folder]
-        reached = self.trainer.train(self.configuration.budget, monitors, keep=self.configuration.keep)
+        try:
+            reached = self.trainer.train(self.configuration.budget, monitors, keep=self.configuration.keep)
+        except ProcessError:
+            if folder is not None:
+                folder.lost(self.trainer)
+            raise
         solution = settle(Solution.of(reached), self.trainer.problem)
         solution.problem = self.trainer.problem.undeflated or self.trainer.problem
         solution.configuration = self.configuration.as_json()
@@ -322,7 +332,7 @@ def _compiled(
 ) -> _Run:
     """A run that can begin; the bar is there before it is compiled, which takes its time."""
     monitors = [monitors] if callable(monitors) else monitors
-    if progress:
+    if progress and processes.is_first():
         from anagram.showing.report.progress import Progress
 
         monitors = [*monitors, stack.enter_context(Progress(trainer.problem, configuration.budget))]
@@ -347,7 +357,7 @@ def climbed(
     """
     monitors = [monitors] if callable(monitors) else list(monitors)
     announce, told = (lambda _: None), (lambda _: None)
-    if progress:
+    if progress and processes.is_first():
         from anagram.showing.report.progress import Progress
 
         shown = stack.enter_context(Progress(problem, configuration.budget))
@@ -373,7 +383,7 @@ def climbed(
         solution.folder = kept.finish(rungs.last, solution)
     elif kept is not None:  # all of it was there
         solution.configuration = kept.configuration
-        solution.folder = save(solution, kept.path)
+        solution.folder = save(solution, kept.path) if kept.writes else kept.path
     return solution
 
 

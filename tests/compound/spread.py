@@ -7,6 +7,7 @@ import numpy as np
 
 import anagram as ag
 from anagram.compound import Linearisation
+from anagram.compound.batch import count_rows
 from anagram.compound.variation import SecondVariation
 from anagram.errors import SettingError
 from anagram.spectrum import factorise
@@ -93,6 +94,7 @@ def runs(model, method, steps, counts, **options):
     with ag.on_devices(counts[-1]):
         trainer = Trainer(problem, ag.Setting(model, method, options, POINTS, steps), 0)  # compiled before
         found["sent"] = bytes_sent(trainer._block.func.as_text())
+        found["planned"] = trainer.method.sent(trainer.model.parameters, count_rows(trainer.batch))
     return found
 
 

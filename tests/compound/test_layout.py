@@ -20,10 +20,11 @@ def test_numbers_are_the_same_on_any_number_of_devices_and_few_bytes_are_sent():
     for name, gap in found["quantities"].items():
         assert gap <= ACCUMULATED, f"{name}: {gap:.1e}"
     for method, runs in found["runs"].items():
-        sent, parameters = runs.pop("sent"), _check_runs(method, **runs)
+        sent, planned, parameters = runs.pop("sent"), runs.pop("planned"), _check_runs(method, **runs)
         # Half of a symmetric matrix twice a step, or a triangle, and a vector; without matrices some vectors alone.
         most = SENT * (parameters**2 + parameters) if method != "large" else VECTORS * parameters
         assert 0 < sent <= 8 * most, f"{method} sends {sent} bytes"
+        assert sent <= planned, f"a plan of {method} says {planned} bytes, and it sends {sent}"
     _check_refused(found["refused"])
     assert found["inside"] == 3, "devices that are in use stay in use"
 

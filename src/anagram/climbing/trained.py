@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from anagram.climbing.climb import BY_MONITOR, INTERRUPTED, TIME_UP
+from anagram.compound import processes
+from anagram.errors import ProcessError
 from anagram.keeping.runfolder import RUNGS, RunFolder
 from anagram.keeping.runrecord import RECORD
 from anagram.keeping.snapshot import Snapshot, fingerprint, refuse_another, restore
@@ -97,7 +99,12 @@ class TrainedRungs:
         # Where features fit their points and not the equation, that is to be seen: more points will do.
         keep = "last" if start is not None else self.configuration.keep
         monitors = list(self.monitors)
-        reached = trainer.train(budget, monitors, keep=keep, goal=goal, quiet=quiet)
+        try:
+            reached = trainer.train(budget, monitors, keep=keep, goal=goal, quiet=quiet)
+        except ProcessError:
+            if self.kept is not None:
+                self.kept.lost(trainer)
+            raise
         self._solution = Solution.of(reached)
         return self._solution
 
@@ -107,6 +114,8 @@ class TrainedRungs:
             return
         if problem.guess is not None:
             return  # it would be fitted to the first guess twice
+        if processes.are_several():  # all of them must do the same in the same order
+            return
 
         def compile_aside() -> None:
             # What is wrong with it will be said when it is trained.
@@ -120,7 +129,7 @@ class TrainedRungs:
     def note(self, _: Rung) -> None:
         """Keep the rung that was trained last, unless it is to go on."""
         solution = self._solution
-        if self.kept is None or solution is None or solution.stopped_because in NOT_DONE:
+        if self.kept is None or not self.kept.writes or solution is None or solution.stopped_because in NOT_DONE:
             return
         with self.kept.guarded("a rung"):
             save(solution, self._folder(self.count - 1))

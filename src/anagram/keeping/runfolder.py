@@ -84,6 +84,11 @@ class RunFolder:
         self._warned = False
         self._record: dict[str, Any] = {}
 
+    @property
+    def writes(self) -> bool:
+        """Whether this process keeps the run."""
+        return True
+
     # -- the life of a run ----------------------------------------------------------------------------
     def begin(self, run: Kept, configuration: Configuration, rung: int | None = None) -> None:
         """A new run, or a rung of it, before it is compiled: write what it is, and take the place of what has ended."""
@@ -151,6 +156,12 @@ class RunFolder:
             self._warned = False
             return True
         return False
+
+    def lost(self, run: Kept) -> None:
+        """Another process of the run has gone: keep what was reached, if it is known to be whole."""
+        blocks = run.history.blocks
+        if blocks and blocks[-1]["step"] == run.history.count:
+            self.write_checkpoint(run)
 
     def finish(self, run: Kept, solution: Reached) -> Path:
         """The last checkpoint and the solution; elsewhere if the folder cannot be written to. Returns where."""

@@ -52,6 +52,11 @@ class Method(eqx.Module):
         """Bytes of the matrices that a step holds at the same time."""
         return 8 * 3 * parameters**2
 
+    def sent(self, parameters: int, rows: int) -> int:
+        """Bytes that each of several devices hands on in a step, at most: half of JᵀJ twice, or all rows of J."""
+        few, even = 4 * (parameters + 1), parameters + parameters % 2
+        return 8 * (few + (even * (even + 1) if rows >= parameters else 2 * rows * parameters))
+
     @abc.abstractmethod
     def init(self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch) -> Any:
         """The state at the start, with fields `theta` and `loss` at least."""

@@ -27,6 +27,9 @@ class FirstOrder(Method):
     def memory(self, parameters: int, rows: int) -> int:
         return 8 * 32 * parameters
 
+    def sent(self, parameters: int, rows: int) -> int:
+        return 8 * 4 * (parameters + 1)
+
 
 class GradientDescent(Searching, FirstOrder):
     """θ ← θ − η ∇ℓ with η from the paper's grid.

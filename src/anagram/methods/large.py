@@ -20,6 +20,7 @@ from anagram.methods.advance import Family, Front, StepRule, advance
 from anagram.methods.auto import Auto
 from anagram.spectrum.iterative import Iterative, Nystrom, nystrom
 
+TRIALS, SOLVE = 5, 5  # of a step, and products of a solve, about
 DRAWN = 6_000_011  # random vectors that nothing else is drawn with
 
 
@@ -63,6 +64,10 @@ class Large(Auto):
     def memory(self, parameters: int, rows: int) -> int:
         # Random vectors, their products, modes and what an SVD of them takes; vectors of a solve and of a walk.
         return 8 * parameters * (6 * min(self.modes, parameters) + 32)
+
+    def sent(self, parameters: int, rows: int) -> int:
+        # Products for the modes, and those of the solves: a handful of trials, two solves each.
+        return 8 * (parameters + 1) * (min(self.modes, parameters) + 2 * TRIALS * SOLVE)
 
     def _loss(self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch) -> Float[Array, ""]:
         return 0.5 * compound.square(theta, batch)

@@ -61,6 +61,10 @@ class Newton(Method):
     def memory(self, parameters: int, rows: int) -> int:
         return 8 * (5 * parameters**2 + min(rows * parameters, 2**24))
 
+    def sent(self, parameters: int, rows: int) -> int:
+        # A triangle of [J r], folded; and a loss for each trial.
+        return 8 * ((parameters + 2) * (parameters + 3) // 2 + TRIALS)
+
     def init(self, compound: ResidualMap, theta: Float[Array, " params"], batch: Batch) -> NewtonState:
         return NewtonState(theta, compound.loss(theta, batch), jnp.asarray(0.0))
 

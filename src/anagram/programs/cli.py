@@ -10,6 +10,7 @@ from anagram.programs.commands.doctor import doctor
 from anagram.programs.commands.export import export
 from anagram.programs.commands.kernels import kernels
 from anagram.programs.commands.listing import list_problems
+from anagram.programs.commands.plan import plan
 from anagram.programs.commands.repeat import repeat
 from anagram.programs.commands.report import report
 from anagram.programs.commands.reproduce import reproduce
@@ -26,6 +27,7 @@ app = typer.Typer(
 app.command("list")(list_problems)
 app.command(epilog=EXAMPLES)(solve)
 app.command()(report)
+app.command()(plan)
 app.command()(sweep)
 app.command()(repeat)
 app.command()(export)

@@ -55,10 +55,16 @@ def refuse_what_does_not_fit(needed: int, method: Method, parameters: int) -> No
     )
 
 
+def is_for_memory(error: Exception) -> bool:
+    """Whether it says that memory ran out."""
+    text = str(error).strip().splitlines()[0] if str(error).strip() else ""
+    return isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in text or "emory" in text
+
+
 def out_of_memory(error: Exception, parameters: int, rows: int) -> str:
     """What to say when the machine could not do it."""
     text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in text or "emory" in text:
+    if is_for_memory(error):
         size = 8 * parameters * rows / 2**30
         return (
             f"out of memory; J alone, {rows} rows by {parameters} parameters, takes {size:.2g} GB: use fewer points or "

@@ -11,10 +11,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from anagram.compound import Compound
+from anagram.compound import Compound, processes
 from anagram.compound.batch import Batch, checked_seed, count_rows, in_round_numbers, point_rules, sample, warn_if_few
 from anagram.compound.judge import Judge, Measured
-from anagram.errors import AnagramError, PointsWarning, ProblemError, RunWarning, SettingError
+from anagram.errors import AnagramError, PointsWarning, ProblemError, ProcessError, RunWarning, SettingError
 from anagram.models import ParametricModel, count_parameters
 from anagram.statement.arguments import parameter_names
 from anagram.statement.condition import check_finite
@@ -27,9 +27,15 @@ from anagram.training.defaults import default_points
 from anagram.training.guesses import features_near, fitting_problem, with_coefficients
 from anagram.training.history import History
 from anagram.training.interrupts import Interrupts
-from anagram.training.memory import out_of_memory, refuse_too_large, refuse_what_does_not_fit, run_bytes
+from anagram.training.memory import (
+    is_for_memory,
+    out_of_memory,
+    refuse_too_large,
+    refuse_what_does_not_fit,
+    run_bytes,
+)
 from anagram.training.moving import Iterate, MovingPoints
-from anagram.training.pool import Pool, RedrawnPoints
+from anagram.training.pool import Pool, RedrawnPoints, batch_of
 from anagram.training.reached import Reached
 from anagram.training.runstate import Best, RunState
 from anagram.training.setting import Setting
@@ -123,6 +129,7 @@ class Trainer:
         try:
             self._compile()
         except (MemoryError, jax.errors.JaxRuntimeError) as error:
+            _refuse_lost(error)
             raise SettingError(out_of_memory(error, self.model.parameters, count_rows(self.batch))) from error
 
     def _compile(self) -> None:
@@ -172,18 +179,23 @@ class Trainer:
                 self._look({})
                 self._tell(monitors)
             goal = goal or (lambda _: None)
-            reason = "interrupted" if interrupts.seen else self._reason(budget)
+            reason = "interrupted" if processes.any_of(interrupts.seen) else self._reason(budget)
             if reason is None and self.history.count:  # it may have been stopped just before it was asked
                 reason = goal(self)
             while reason is None:
                 try:
                     self._advance(block_length(budget, self.history.count, self.seconds, pace, look_every))
+                except ProcessError:
+                    raise
                 except (AnagramError, MemoryError, jax.errors.JaxRuntimeError) as error:
+                    _refuse_lost(error)
                     reason = self._broken_off(error)
                     break
                 pace = self.record["seconds_per_step"]
                 stop = self._tell(monitors)
-                reason = "interrupted" if interrupts.seen else self._reason(budget) or goal(self) or stop
+                reason = "interrupted" if processes.any_of(interrupts.seen) else self._reason(budget) or goal(self)
+                if reason is None and processes.any_of(stop):
+                    reason = "stopped by a monitor"
         if not quiet:
             _warn_if_overfitted(self.history.blocks[0]["loss"], self.record)
             if keep == "last":
@@ -237,9 +249,9 @@ class Trainer:
         why = str(error) if known else out_of_memory(error, self.model.parameters, count_rows(self.batch))
         return f"failed: {why}; what was reached before is kept"
 
-    def _tell(self, monitors: list[Monitor]) -> str | None:
+    def _tell(self, monitors: list[Monitor]) -> bool:
         """Show the last record to all monitors; one that returns True stops the run, one that fails is dropped."""
-        reason = None
+        stop = False
         for monitor in tuple(monitors):
             try:
                 answer = monitor(self.record, self) if _wants_run(monitor) else monitor(self.record)
@@ -248,24 +260,28 @@ class Trainer:
                 message = f"a monitor failed and is not called again: {type(error).__name__}: {error}"
                 warnings.warn(message, RunWarning, stacklevel=3)
                 continue
-            if isinstance(answer, bool | np.bool_) and answer:
-                reason = "stopped by a monitor"
-        return reason
+            stop |= isinstance(answer, bool | np.bool_) and bool(answer)
+        return stop
 
     def _advance(self, length: int) -> None:
         started = time.perf_counter()
         fresh, place = self._fresh()
         until_moved = (points.steps_left(self.history.count) or BLOCK for points in self.moving)
         length = min(length, BLOCK - place, *until_moved)
-        self.state, log, taken = self._block(self.state, self.batch, jnp.asarray(length), fresh, jnp.asarray(place))
-        taken = int(taken)
-        elapsed = time.perf_counter() - started
+        state, log, taken = self._block(self.state, self.batch, jnp.asarray(length), fresh, jnp.asarray(place))
+        taken = int(taken)  # what goes wrong on a device is said here
+        self.state = state
+        elapsed = processes.of_first(time.perf_counter() - started)
         log = {key: np.asarray(values)[:taken] for key, values in log.items()}
         self.history.extend(log, self.seconds + elapsed * np.arange(1, taken + 1) / taken)
         self.seconds += elapsed
         self.history.note_stages()
         self._move_points()
         self._look({"seconds_per_step": elapsed / taken, **{k: v[-1].tolist() for k, v in log.items()}})
+
+    def step_batch(self) -> Batch:
+        """The points of the next step."""
+        return batch_of(self.batch, *self._fresh())
 
     def _fresh(self) -> tuple[Batch, int]:
         """The points drawn for the steps to come, and the place of the next step among them."""
@@ -286,7 +302,7 @@ class Trainer:
             self.state = self._moved(self.state, self.batch)
             if not points.noisy:
                 self.history.moved_at = self.history.count
-        self.seconds += time.perf_counter() - started
+        self.seconds += processes.of_first(time.perf_counter() - started)
 
     def _look(self, info: dict[str, Any]) -> None:
         """Measure the parameters and append what is seen to the history."""
@@ -363,6 +379,12 @@ class Trainer:
             "best": {"step": best.step, "validation_loss": best.validation_loss},
             "stopped_because": reason,
         }
+
+
+def _refuse_lost(error: Exception) -> None:
+    """Where processes share a run, an error of devices that is not for want of memory is a process that has gone."""
+    if processes.are_several() and isinstance(error, jax.errors.JaxRuntimeError) and not is_for_memory(error):
+        raise processes.gone(error) from error
 
 
 def _warn_if_overfitted(first: float, record: dict[str, Any]) -> None:

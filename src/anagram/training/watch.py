@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anagram.compound import Compound
+from anagram.compound import Compound, processes
 from anagram.compound.batch import Batch
 from anagram.compound.reuse import reuse, shapes_text
 
@@ -43,6 +43,8 @@ class SpectrumWatch:
     def __call__(self, record: dict[str, Any], run: Trainer) -> None:
         """Look if it is time to."""
         started = time.perf_counter()
+        if processes.are_several():  # it goes by the clock, which is not the same for all of them
+            return
         if record["step"] < self._next or record["seconds"] < self.after or run.model.parameters > LARGEST:
             return
         if self._spent > SHARE * (started - self._began):

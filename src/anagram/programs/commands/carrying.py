@@ -27,10 +27,11 @@ def carry_out(
     quiet: bool,
 ) -> Solution:
     """Run, estimate, write pictures."""
+    from anagram.compound.processes import is_first
     from anagram.keeping.atomic import json_text, write_atomically
 
     clock = Clock()
-    monitors, close = _loggers(logs, planned)
+    monitors, close = _loggers(logs if is_first() else [], planned)
     Interrupts.last_words.append(lambda: _last_words(planned))
     try:
         solution = planned.start(checkpoint_every=checkpoint, progress=not quiet, monitors=monitors)
@@ -47,12 +48,14 @@ def carry_out(
             with clock.timed("estimate"):
                 if estimate and not solution.failed:
                     solution.summary["error_estimate"] = _estimate(solution)
+        if not is_first():
+            return solution
         with clock.timed("pictures"):
             solution.plot_convergence(where / "convergence.png")
             solution.plot(where / "solution.png")
         solution.summary["wall_seconds"] = clock.read()
         solution.save(where)
-    if json_path is not None:
+    if json_path is not None and is_first():
         write_atomically(json_path, lambda p: p.write_text(json_text(solution.summary), encoding="utf-8"))
     return solution
 

@@ -13,7 +13,7 @@ from rich.console import Console
 out = Console(soft_wrap=True, emoji=False)
 err = Console(stderr=True, soft_wrap=True, emoji=False)
 
-WRONG_INPUT, NUMERICAL_FAILURE = 2, 3
+WRONG_INPUT, NUMERICAL_FAILURE, PROCESS_GONE = 2, 3, 4
 MOST_SEEDS = 100_000
 LONGEST_MESSAGE = 2000  # characters
 

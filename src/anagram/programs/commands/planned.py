@@ -37,6 +37,7 @@ def plan_run(
 ) -> Planned:
     """A new run, with everything checked that can be checked beforehand."""
     import anagram as ag
+    from anagram.compound import processes
     from anagram.keeping.atomic import prepare_folder
     from anagram.programs.loading import find_case, problem_parameters
     from anagram.solving import chooses_size
@@ -55,7 +56,10 @@ def plan_run(
         setting = complete(setting, case.problem)
     case = replace(case, setting=setting.with_changes(given))
     case.setting.make_method()  # refused before there is a folder
-    where = prepare_folder(folder) if folder is not None else new_folder(case.problem.name)
+    if not processes.is_first():  # another process makes the folder
+        where = folder or Path("runs")
+    else:
+        where = prepare_folder(folder) if folder is not None else new_folder(case.problem.name)
 
     def start(**more: Any) -> Solution:
         return ag.solve(case, folder=where, **options, **more)

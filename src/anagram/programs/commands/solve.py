@@ -20,6 +20,14 @@ from anagram.programs.commands.common import (
     show_warning,
     wrong_input,
 )
+from anagram.programs.commands.machines import (
+    COORDINATOR_HELP,
+    DEVICES_HELP,
+    PROCESS_HELP,
+    PROCESSES_HELP,
+    on_the_devices,
+    with_others,
+)
 from anagram.programs.commands.options import ASKED, print_options
 from anagram.programs.commands.planned import plan_resume, plan_run, steps_in_all
 from anagram.programs.commands.summary import print_summary
@@ -30,7 +38,6 @@ TOL_HELP = (
     "goes on to rounding. 1e-6 if nothing is said of model, points, method and steps."
 )
 
-DEVICES_HELP = "Over how many devices the points are spread; all that JAX sees by default."
 STRETCHES_HELP = "Solve an evolution in so many stretches of time, or in those between these moments."
 EXAMPLES = "\n\n".join(
     [
@@ -93,15 +100,21 @@ def solve(
         bool, typer.Option(help="Estimate the error at the end; a run to a tolerance does so in any case.")
     ] = True,
     devices: Annotated[str | None, typer.Option(metavar="all|N", help=DEVICES_HELP)] = None,
+    coordinator: Annotated[str | None, typer.Option(metavar="HOST:PORT", help=COORDINATOR_HELP)] = None,
+    processes: Annotated[str | None, typer.Option(metavar="N|auto", help=PROCESSES_HELP)] = None,
+    process: Annotated[int | None, typer.Option(metavar="K", help=PROCESS_HELP)] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Solve a problem; write its solution, numbers and pictures. Ctrl-C stops and saves, --resume goes on."""
+    from anagram.compound.processes import is_first
+
     warnings.showwarning = show_warning
     if any(text.strip() in ASKED for text in set_ or ()):
         print_options(target, method)
         return
     limits = {"steps": steps, "seconds": seconds, "tol": tol}
-    with wrong_input(), on_the_devices(devices):
+    with wrong_input(), with_others(coordinator, processes, process) as others, on_the_devices(devices):
+        quiet = quiet or not is_first()
         _check_logs(read_names(log))
         fixed = {
             "--method": method,
@@ -125,13 +138,15 @@ def solve(
                 **limits,
             }
             planned = plan_run(target, method, paper, set_ or [], folder, more)
+        others.begin(planned.command, first=is_first())
         _check_json_path(json_path)
         with removed_if_empty(planned.folder):
             solution = carry_out(planned, checkpoint, read_names(log), json_path, estimate=estimate, quiet=quiet)
     if not quiet:
         print_summary(solution.summary, solution.folder or planned.folder)
     if solution.stopped_because == "interrupted":
-        (out if not quiet else err).print(f"Go on with:  {escape(planned.command)}")
+        if is_first():
+            (out if not quiet else err).print(f"Go on with:  {escape(planned.command)}")
         raise typer.Exit(STOPPED_AT_ONCE)
     if planned.steps is not None and steps_in_all(solution.summary) == planned.steps and not quiet:
         further = "a smaller --tol" if "rungs" in solution.summary else "--steps"
@@ -152,18 +167,6 @@ def removed_if_empty(folder: Path) -> Iterator[None]:
         with contextlib.suppress(OSError):
             folder.rmdir()
         raise
-
-
-@contextlib.contextmanager
-def on_the_devices(text: str | None) -> Iterator[None]:
-    """Spread points over devices: those of the run, and of what is made of it afterwards."""
-    from anagram.compound.layout import ALL, on_devices
-    from anagram.errors import SettingError
-
-    if text is not None and text.strip() != ALL and not text.strip().isdecimal():
-        raise SettingError(f"--devices takes '{ALL}' or a number of devices, not '{text}'")
-    with on_devices(ALL if text is None or text.strip() == ALL else int(text)):
-        yield
 
 
 def _read_stretches(text: str) -> int | list[float]:

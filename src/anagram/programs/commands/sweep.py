@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from anagram.programs.sweep import Outcome, Study
 
 SOME_FAILED = 3
+ONLY_HELP = "The K-th run alone, from 0: what a job of an array does."
+ON_HELP = (
+    "Where the runs are carried out: processes:N, dask, dask:ADDRESS, ray, ray:ADDRESS; slurm writes a file for "
+    "sbatch. In this process by default."
+)
 
 
 def sweep(
@@ -44,6 +49,8 @@ def sweep(
     folder: Annotated[
         Path | None, typer.Option("--out", help="The folder of the study; sweeps/<problem> by default.")
     ] = None,
+    on: Annotated[str | None, typer.Option(metavar="WHERE", help=ON_HELP)] = None,
+    only: Annotated[int | None, typer.Option(metavar="K", help=ONLY_HELP)] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Solve a problem for every combination of options, methods and seeds. The same command goes on after a stop."""
@@ -51,9 +58,13 @@ def sweep(
     with wrong_input():
         study, where = _study(target, set_ or [], method, seed, paper, folder)
         study.limits.update({"steps": steps, "seconds": seconds, "tol": tol})
-        outcomes = _carry_out(study, where, quiet)
-        _write_report(study, outcomes, where)
-    if not quiet:
+        if on == "slurm":
+            _write_jobs(study, where, set_ or [], seed, quiet)
+            return
+        outcomes = _carry_out(study, where, on, only, quiet)
+        if only is None:
+            _write_report(study, outcomes, where)
+    if not quiet and only is None:
         _print_table(outcomes)
         out.print(f"\nTable: {where}/table.md    figures: {where}/errors.png, convergence.png")
         if len(outcomes) < study.size or _interrupted(outcomes[-1]):
@@ -103,14 +114,41 @@ def _study(
     return study, folder if folder is not None else Path("sweeps") / name
 
 
-def _carry_out(study: Study, where: Path, quiet: bool) -> list[Outcome]:
-    from anagram.programs.sweep import run_study
+def _carry_out(study: Study, where: Path, on: str | None, only: int | None, quiet: bool) -> list[Outcome]:
+    from anagram.programs.sweep import executor_of, run_one, run_study
 
     def tell(outcome: Outcome, before: int, there: bool) -> None:
         text = f"[{before + 1}/{study.size}] {outcome.combination.label} seed {outcome.seed}: {_in_words(outcome)}"
         out.print(escape(text + (" (there already)" if there else "")), highlight=False)
 
-    return run_study(study, where, None if quiet else tell)
+    said = None if quiet else tell
+    if only is not None:
+        outcome = run_one(study, where, only)
+        if said is not None:
+            said(outcome, only, False)
+        return [outcome]
+    if on is None:
+        return run_study(study, where, said)
+    with executor_of(on) as executor:
+        return run_study(study, where, said, executor)
+
+
+def _write_jobs(study: Study, where: Path, changes: list[str], seeds: str, quiet: bool) -> None:
+    """A file for ``sbatch``; afterwards the same command without --on reads what the jobs wrote."""
+    from anagram.keeping.atomic import prepare_folder
+    from anagram.programs.sweep import check_study, write_array
+
+    check_study(study, prepare_folder(where))
+    methods = ",".join(dict.fromkeys(combination.method for combination in study.grid))
+    limits = {f"--{name}": value for name, value in study.limits.items() if value is not None}
+    arguments = [study.target, "--method", methods, "--seed", seeds, "--out", str(where)]
+    arguments += [word for change in changes for word in ("--set", change)]
+    arguments += [word for name, value in limits.items() for word in (name, repr(value))]
+    arguments += ["--paper"] if study.paper else []
+    path = write_array(where, arguments, study.size, Path(study.target).stem)
+    if not quiet:
+        out.print(escape(f"{study.size} jobs:  sbatch {path}"), highlight=False)
+        out.print("When they have ended, the same command without --on makes tables and figures of them.")
 
 
 def _in_words(outcome: Outcome) -> str:
