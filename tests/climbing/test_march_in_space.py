@@ -114,8 +114,8 @@ def test_errors_are_carried_along():
     """The first stretch is stopped early; the second one is as wrong, however well it is solved, and says so."""
 
     class Hasty(March):
-        def _climb(self, problem, left, least):
-            climb = super()._climb(problem, left, least)
+        def _climb(self, problem, left, least, known):
+            climb = super()._climb(problem, left, least, known)
             steps = 12 if len(self.edges) == 1 else 120
             climb.given = Setting(ag.MLP(8), points=ag.GaussLegendre(12), steps=steps)
             return climb
@@ -217,10 +217,10 @@ def test_a_march_begins_where_the_ladder_of_the_whole_ends(monkeypatch):
     stretches = []
 
     class Longer(March):
-        def _climb(self, problem, left, least):
+        def _climb(self, problem, left, least, known):
             monkeypatch.setattr("anagram.climbing.climb.STEPS", 200)
             stretches.append(problem.domain.intervals["t"])
-            return super()._climb(problem, left, least)
+            return super()._climb(problem, left, least, known)
 
     monkeypatch.setattr("anagram.climbing.result.March", Longer)
     solution = ag.solve(problem, tol=3e-2, **QUIET)

@@ -82,7 +82,9 @@ def next_spread(facts: Width, rungs: Sequence[Rung]) -> Plan | None:
             return other
     levels = _levels(own)
     if len(levels) == 1:
-        return _wider(facts, levels[-1], 2 * first.features)
+        # Of many features there must be many more to tell how fast errors fall.
+        many = facts.race or facts.known is not None
+        return _wider(facts, levels[-1], 2 * first.features if many else first.features + 1)
     return _onwards(facts, levels)
 
 
