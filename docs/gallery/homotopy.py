@@ -80,12 +80,12 @@ def shown(ax: plt.Axes, state: Callable[[float], ag.Problem], values: list[float
         ax.plot(TIMES, values_between, color="0.8", lw=0.8, zorder=0)
     ax.plot(TIMES[::20], exact[::20], "k.", ms=3, label="reference")
     ax.set(title=name, xlabel="t", ylabel="u")
-    ax.legend(fontsize=8)
+    ax.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.18), ncol=3)
 
 
 def main() -> None:
     """Solve both, from nothing and along the way, and draw them."""
-    figure, panels = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
+    figure, panels = plt.subplots(1, 2, figsize=(10, 4.0), layout="constrained")
     for ax, case in zip(panels, CASES, strict=True):
         shown(ax, *case)
     figure.savefig(Path(__file__).with_suffix(".png"), dpi=110)

@@ -5,7 +5,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import anagram as ag
+from anagram.climbing.result import _joined
 from anagram.models import Pieces
+from anagram.training.history import History
 from climbing.small import KEPT, At, Killed, assert_same_climb, kill
 
 LONG = ag.Box(t=(0, 14))
@@ -75,3 +77,11 @@ def is_one_solution_in_pieces(solution):
     assert solution.summary["total_steps"] == sum(rung["steps"] for rung in solution.rungs)
     assert solution.summary["steps"] == len(solution.history.steps["loss"])
     assert np.all(np.diff(solution.history.steps["seconds"]) >= 0)
+
+
+def test_a_stretch_without_steps_leaves_the_history_as_it_is():
+    """Its time was up before it began."""
+    begun = History({"loss": np.array([1.0, 0.5]), "seconds": np.array([0.1, 0.2])}, [{"step": 2, "seconds": 0.2}])
+    whole = _joined([begun, History({}, [{"step": 0, "seconds": 0.0}])])
+    assert whole.count == 2
+    assert [block["step"] for block in whole.blocks] == [2, 2]
