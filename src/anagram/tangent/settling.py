@@ -24,7 +24,7 @@ import numpy as np
 
 from anagram.compound import Compound
 from anagram.compound.batch import Batch, enough_points, point_rules, row_scale, sample
-from anagram.compound.reuse import quick_jit, reuse, shapes_text
+from anagram.compound.reuse import reuse, shapes_text
 from anagram.errors import ProblemError
 from anagram.methods.newton import Newton
 from anagram.models import ParametricModel
@@ -366,4 +366,5 @@ def _programs(compound: Compound) -> tuple[Any, ...]:
     def values(numbers: Any, theta: Any, x: Any) -> Any:
         return jax.vmap(compound.with_numbers(numbers).model.values, (None, 0))(theta, x)
 
-    return tuple(quick_jit(program) for program in (begin, step, rows, triangles, values))
+    layout = compound.layout
+    return tuple(layout.program(layout.quick_jit(program)) for program in (begin, step, rows, triangles, values))
