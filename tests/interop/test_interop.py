@@ -212,10 +212,12 @@ def test_one_step_of_theirs_is_one_step_of_ours(method):
     solver = ag.interop.LeastSquares(method, 0, 0)
     solution = optx.least_squares(peaks, solver, guess, args=data, max_steps=3, throw=False)
     assert int(solution.stats["num_steps"]) == 3
-    assert_close(jax.flatten_util.ravel_pytree(solution.value)[0], state.theta, ACCUMULATED)
-    assert_close(solution.stats["loss"], state.loss, ACCUMULATED)
+    # Conjugate gradients end where their residual is small, and not at rounding.
+    close = ACCUMULATED if not isinstance(method, METHODS["large"]) else 1e-6
+    assert_close(jax.flatten_util.ravel_pytree(solution.value)[0], state.theta, close)
+    assert_close(solution.stats["loss"], state.loss, close)
     for key in set(info) - {"loss", "trials", "ratio"}:
-        assert_close(np.float64(solution.stats[key]), np.float64(info[key]), ACCUMULATED, key)
+        assert_close(np.float64(solution.stats[key]), np.float64(info[key]), close, key)
 
 
 def test_a_step_by_hand_is_bit_for_bit_the_method():

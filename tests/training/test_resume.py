@@ -148,7 +148,7 @@ def test_another_problem_is_refused(tmp_path):
         )
         with pytest.raises(ag.FileError, match=message):
             ag.resume(tmp_path, other, **QUIET)
-    with pytest.raises(ag.FileError, match="is your own: give it again, problem="):
+    with pytest.raises(ag.FileError, match="is your own, stated in Python: give it again there"):
         ag.resume(tmp_path, **QUIET)
 
 

@@ -63,7 +63,8 @@ def traced_text(function: Callable[..., Any], *arguments: Any) -> str:
             digest.update(np.ascontiguousarray(array).tobytes())
         if any("callback" in equation.params for equation in program.eqns):
             digest.update(f"{next(_CALLBACKS)}".encode())
-    return f"{traced.jaxpr} {digest.hexdigest()}"
+    # A program is traced again for another number of points: what is no array in its arguments must be the same then.
+    return f"{jax.tree.structure(arguments)} {traced.jaxpr} {digest.hexdigest()}"
 
 
 def _with_inner(program: Jaxpr, constants: Sequence[Any] = ()) -> Iterator[tuple[Jaxpr, Sequence[Any]]]:

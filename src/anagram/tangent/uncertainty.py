@@ -9,7 +9,6 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
-from scipy import stats
 
 from anagram.errors import SettingError
 from anagram.tangent.identifiability import OPEN, undetermined
@@ -74,6 +73,8 @@ def quantile(level: float, freedom: float) -> float:
     """How many standard errors an interval reaches to either side: Gauss' where noise is known, Student's where not."""
     if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
         raise SettingError(f"the level of an interval is a probability between 0 and 1, such as 0.95, not {level!r}")
+    from scipy import stats  # takes long to load
+
     spread = stats.norm if not np.isfinite(freedom) else stats.t(freedom)
     return float(spread.ppf((1 + level) / 2))
 
