@@ -29,7 +29,19 @@ def front():
     )
 
 
-# The same problem as a file, for the command line.
+def fins(largest):
+    """u'' = k² u, u = 1 at both ends, for all k up to the largest."""
+    box = ag.Box(k=ag.parameter(0.5, largest, log=True), x=(0, 1))
+    return ag.Problem(
+        box,
+        equation=ag.Condition(lambda u, k: u.d("x", "x") - k**2 * u),
+        ends=ag.Condition(lambda u: u, on=box.faces("x"), equals=1.0),
+        solution=lambda k, x: jnp.cosh(k * (x - 0.5)) / jnp.cosh(k / 2),
+        name="fin",
+    )
+
+
+# The parabola as a file, for the command line.
 FILE = """
 import anagram as ag
 

@@ -2,29 +2,22 @@
 
 import warnings
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import anagram as ag
 from anagram.tangent.along import points_along, relative_along
+from problems import fins
 from tolerances import assert_close
 from untrained import untrained
 
-BOX = ag.Box(k=ag.parameter(0.5, 8, log=True), x=(0, 1))
+FINS = fins(8)
 
 
 @pytest.fixture(scope="module")
 def rough():
     """A small network, not trained to its end: its error is seen by its tangent space."""
-    problem = ag.Problem(
-        BOX,
-        equation=ag.Condition(lambda u, k: u.d("x", "x") - k**2 * u),
-        ends=ag.Condition(lambda u: u, on=BOX.faces("x"), equals=1.0),
-        solution=lambda k, x: jnp.cosh(k * (x - 0.5)) / jnp.cosh(k / 2),
-        name="fin",
-    )
-    return ag.solve(problem, ag.MLP(8, 8), steps=12, progress=False)
+    return ag.solve(FINS, ag.MLP(8, 8), steps=12, progress=False)
 
 
 def test_the_worst_member_is_found(rough):
@@ -54,7 +47,7 @@ def test_errors_are_relative_to_each_member():
 
 
 def test_points_are_the_same_at_every_place():
-    places, x = points_along(BOX, "k", [1.0, 2.0])
+    places, x = points_along(FINS.domain, "k", [1.0, 2.0])
     assert_close(places, [1.0, 2.0])
     one, two = np.split(x, 2)
     assert_close(one[:, 1], two[:, 1])
@@ -68,4 +61,4 @@ def test_axes_are_checked():
         with pytest.raises(ag.ProblemError, match=said):
             on_disk.errors_along(axis)
     with pytest.raises(ag.ProblemError, match="between 0.5 and 8"):
-        points_along(BOX, "k", [9.0])
+        points_along(FINS.domain, "k", [9.0])

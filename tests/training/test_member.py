@@ -1,10 +1,10 @@
 """Members of families: a solution with its parameters held."""
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import anagram as ag
+from problems import fins
 from tolerances import ACCUMULATED, assert_close
 from untrained import untrained
 
@@ -104,14 +104,7 @@ def test_points_of_members_are_checked(solution):
 
 def test_a_family_is_solved_kept_and_read(tmp_path):
     """u'' = k² u for all k, to many digits, by one run; and all of it again from its files."""
-    box = ag.Box(k=ag.parameter(0.5, 4, log=True), x=(0, 1))
-    problem = ag.Problem(
-        box,
-        equation=ag.Condition(lambda u, k: u.d("x", "x") - k**2 * u),
-        ends=ag.Condition(lambda u: u, on=box.faces("x"), equals=1.0),
-        solution=lambda k, x: jnp.cosh(k * (x - 0.5)) / jnp.cosh(k / 2),
-        name="fin",
-    )
+    problem = fins(4)
     solution = ag.solve(problem, tol=1e-5, folder=tmp_path / "fin", progress=False)
     assert solution.reached
     assert solution.relative_l2_error < 1e-5
@@ -121,7 +114,7 @@ def test_a_family_is_solved_kept_and_read(tmp_path):
     slope = (x - 0.5) * np.sinh(2 * (x - 0.5)) / np.cosh(1) - np.cosh(2 * (x - 0.5)) * np.tanh(1) / np.cosh(1) / 2
     assert_close(member.evaluate(lambda u: u.d("k"), x=x), slope, 1e-4)
     read = ag.load(tmp_path / "fin")
-    assert read.domain.intervals == box.intervals
+    assert read.domain.intervals == problem.domain.intervals
     assert_close(read.at(k=2.0)(x=x), member(x=x))
     assert solution.seconds(100) > 0
     with pytest.raises(ag.ProblemError, match="at least 1"):

@@ -134,6 +134,7 @@ class Climb:
         self.rungs: list[Rung] = []
         self.solutions: list[Solution] = []
         self.values: list[dict[str, np.ndarray]] = []
+        self._looked: tuple[Solution, dict[str, np.ndarray]] | None = None  # the last one, and its values
         self.judgements: list[Judgement | None] = []
         self._is_determined = False
         self.left_open: tuple[str, ...] = ()  # why the conditions do not determine the solution
@@ -256,8 +257,8 @@ class Climb:
             rung = Rung(plan, self._outcome(solution, judgement, started), model_to_json(setting.model))
             solution.summary["rung"] = rung.as_json()
         self.rungs.append(rung)
-        self.solutions.append(solution)
         self.values.append(self.fields(solution))
+        self.solutions.append(solution)
         self.judgements.append(judgement)
         return rung
 
@@ -347,13 +348,20 @@ class Climb:
 
     # -- the second look --------------------------------------------------------------------------------
     def fields(self, solution: Solution) -> dict[str, np.ndarray]:
-        """Values on the points of comparison, by unknown and coefficient."""
+        """Values on the points of comparison, by unknown and coefficient; those of a rung are not computed again."""
+        if self._looked is not None and self._looked[0] is solution:
+            return self._looked[1]
+        for known, values in zip(self.solutions, self.values, strict=True):
+            if known is solution:
+                return values
         found: dict[str, np.ndarray] = {}
         for x, unknowns in self.points:
             values = solution(x)
             by_name = values if isinstance(values, dict) else {unknowns[0].name: values}
             found |= {u.name: by_name[u.name] for u in unknowns}
-        return {**found, **{name: np.array([value]) for name, value in solution.coefficients.items()}}
+        found |= {name: np.array([value]) for name, value in solution.coefficients.items()}
+        self._looked = (solution, found)
+        return found
 
     def _judge(self, plan: Plan) -> RungJudge:
         return RungJudge(self.asked, plan, self._second_look)

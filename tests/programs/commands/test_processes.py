@@ -16,18 +16,9 @@ import anagram as ag
 from anagram.compound import processes
 from anagram.programs.cli import app
 from manydevices import environment
+from problems import FILE
 from tolerances import assert_close
 
-FILE = """
-import anagram as ag
-line = ag.Box(x=(0, 1))
-mine = ag.Problem(
-    line,
-    equation=ag.Condition(lambda u: u.d("x", "x"), equals=2.0),
-    ends=ag.Condition(lambda u: u, on=line.boundary()),
-    solution=lambda x: x * (x - 1),
-)
-"""
 STEPS = 3000
 RUN = (
     "--method",
