@@ -77,6 +77,9 @@ class ScriptEngd(Engd):
     there is no root. Its solver then gives numbers that are none, which the script replaces by a step of length zero.
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+
     def step(self, compound: Any, state: Any, batch: Batch) -> tuple[Any, dict[str, Any]]:
         theta, inside = state.theta, batch["equation"].x
         factors = {"equation": 2.0, "initial": 2.0}
@@ -256,7 +259,7 @@ def trials() -> list[Trial]:
     rows = [
         Trial("a", "a-lbfgs-public", allen, _lbfgs(), steps=4000, **public),
         Trial("a", "a-engd-public", allen, Engd, steps=1000, **public),
-        Trial("a", "a-engd-script", allen, lambda: ScriptEngd(), steps=40, seeds=(0, 1, 2), **public),
+        Trial("a", "a-engd-script", allen, ScriptEngd, steps=40, seeds=(0, 1, 2), **public),
         Trial("a", "a-anagram-public", allen, _anagram(IN_PUBLIC[allen], True), steps=4000, **public),
         Trial("a", "a-anagram-small", allen, _anagram(5e-7, True), points="public", steps=4000),
         Trial("a", "a-anagram-svd", allen, _anagram(IN_PUBLIC[allen], True, "svd"), steps=100, seeds=(0, 1), **public),
