@@ -83,8 +83,8 @@ def tables(found: dict[tuple[str, int], dict[str, Any]]) -> str:
     lines = [
         "# What was open",
         "",
-        "Made by `python bench/paper_tables.py` from the runs of `python bench/paper_open.py`, which says what the words",
-        "mean. Losses are sums of mean squares; where the public code counts each wall apart, so do they. In italics the",
+        "Made by `python bench/paper_tables.py` from the runs of `python bench/paper_open.py`, which says what words",
+        "mean. Losses are sums of mean squares; where the public code counts walls apart, so do they. In italics the",
         "paper's. A run that was cut short counts with its last step.",
     ]
     for part, title in PARTS.items():
