@@ -3,7 +3,7 @@
 Each result is one line of JSON in bench/results/large.jsonl, written as soon as it is there; a part that has used up its
 seconds begins nothing new.
 
-    python bench/large.py --parts dense free growth plan --budget 180
+    python bench/large.py --parts dense free growth plan --budget 95 75 60 25
     python bench/large.py --parts hundred --budget 250
     python bench/large.py --parts beltrami --budget 250
     python bench/large.py --small                          # all parts in small, on a processor

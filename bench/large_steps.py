@@ -85,28 +85,27 @@ def step_seconds(method, compound, batch, times=3):
 
 
 def dense(report, _):
-    """One step against its JᵀJ."""
-    sizes = (300, 600) if report.small else (2000, 8000, 20_000)
-    for parameters in sizes:
-        for kind, squared_until in (("plain", 0.0), ("balanced", 1e9)):
-            if report.left < (0 if report.small else 40 if parameters < 10_000 else 60):
-                report(skipped=f"P = {parameters} {kind}: no time")
-                continue
-            if kind == "balanced" and parameters > 3000:
-                continue  # eigenvectors of so large a matrix
-            compound, batch = state(width_for(parameters), 5 * parameters)
-            theta = compound.model.theta
-            gram, _ = compiled(compound.gram, theta, batch)
-            unit, _ = timed(gram, theta, batch, times=3 if parameters < 10_000 else 2)
-            method = Auto(squared_until=squared_until, sketch=0)
-            seconds, trials, compilation, gigabytes, _ = step_seconds(method, compound, batch, 5 if parameters < 10_000 else 3)
-            actual = int(theta.size)
-            rows = compound.count_rows(batch)
-            report(
-                P=actual, S=rows, kind=kind, gram_seconds=unit, step_seconds=seconds, ratio=seconds / unit,
-                trials=trials, compile_seconds=compilation, step_gb=gigabytes, peak_gb=peak(),
-                gram_tflops=2e-12 * rows * actual**2 / unit, chunk_mb=compound.chunk_bytes / 2**20,
-            )  # fmt: skip
+    """One step against its JᵀJ; eigenvectors, which balanced normal equations need, of small ones alone."""
+    cases = [(300, "plain"), (600, "plain"), (300, "balanced")]
+    if not report.small:
+        cases = [(2000, "plain"), (8000, "plain"), (20_000, "plain"), (2000, "balanced")]
+    for parameters, kind in cases:
+        large = parameters > 10_000
+        if report.left < (0 if report.small else 45 if large else 15):
+            report(skipped=f"P = {parameters} {kind}: no time")
+            continue
+        compound, batch = state(width_for(parameters), 5 * parameters)
+        theta, rows = compound.model.theta, compound.count_rows(batch)
+        gram, _ = compiled(compound.gram, theta, batch)
+        unit, _ = timed(gram, theta, batch, times=2 if large else 3)
+        method = Auto(squared_until=0.0 if kind == "plain" else 1e9, sketch=0)
+        seconds, trials, compilation, gigabytes, _ = step_seconds(method, compound, batch, 3 if large else 5)
+        actual = int(theta.size)
+        report(
+            P=actual, S=rows, kind=kind, gram_seconds=unit, step_seconds=seconds, ratio=seconds / unit,
+            trials=trials, compile_seconds=compilation, step_gb=gigabytes, peak_gb=peak(),
+            gram_tflops=2e-12 * rows * actual**2 / unit, chunk_mb=compound.chunk_bytes / 2**20,
+        )  # fmt: skip
     if not report.small and report.left > 15:
         for chunk_mb in (64, 512):
             compound, batch = state(width_for(8000), 40_000, chunk_bytes=chunk_mb * 2**20)

@@ -77,8 +77,10 @@ class _Sum:
         axes = [[axis for axis, times in enumerate(index) for _ in range(times)] for index, _ in terms]
         self.axes = np.array(axes).T
         numbers = [number for _, number in terms]
-        self.numbers = None if all(isinstance(n, int | float) and n == 1 for n in numbers) else jnp.stack(
-            [jnp.asarray(n, float) for n in numbers]
+        self.numbers = (
+            None
+            if all(isinstance(n, int | float) and n == 1 for n in numbers)
+            else jnp.stack([jnp.asarray(n, float) for n in numbers])
         )
 
     def of_first(self, gradient: Float[Array, "axes units"]) -> Float[Array, " units"]:
