@@ -70,7 +70,9 @@ class Plan:
         def network(width: int) -> ModelSpec:
             plain = MLP(*[width] * self.depth, scale=self.scale, **units)
             if self.features:
-                kind: dict[str, Any] = {} if trained is None else {"trained": trained, "activation": trained["activation"]}
+                kind: dict[str, Any] = (
+                    {} if trained is None else {"trained": trained, "activation": trained["activation"]}
+                )
                 # Other features on every rung: they are compared with each other.
                 numbers = (seed, self.features, self.steepness, self.times, self.axis, self.density, self.below)
                 drawn = zlib.crc32(repr(numbers).encode())
