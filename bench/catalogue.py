@@ -16,7 +16,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from anywhere import HERE, broke_down, claims_too_much, error_of, key, load, machine_of, measured, run_all, shares, totals, trained
+from anywhere import (
+    HERE,
+    broke_down,
+    claims_too_much,
+    error_of,
+    key,
+    load,
+    machine_of,
+    measured,
+    run_all,
+    shares,
+    totals,
+    trained,
+)
 
 # Entries with other parameters, whose page says something of them.
 OTHERS = ("three-body periods=0.25", "gray-scott end=200", "porous-medium reach=3", "cavity ends=0.1")
