@@ -18,7 +18,7 @@ import tempfile
 import time
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,21 +33,29 @@ TRUSTED = 3.0  # a claim holds if the true error is below so many times what was
 
 # -- one run ------------------------------------------------------------------------------------------------
 def measure(name: str, tol: float, seed: int, seconds: float) -> dict[str, Any]:
-    """One run as a record."""
-    import anagram as ag
-    from anagram.programs.reproduce.runner import machine
+    """One run of a problem nobody has prepared for."""
     from touchstone import TOUCHSTONES
 
     stone = TOUCHSTONES[name]
+    return {**measured(name, stone.state, tol, seed, seconds, stone.coefficients), "noise": stone.noise}
+
+
+def measured(
+    name: str, state: Callable[[], Any], tol: float, seed: int, seconds: float, coefficients: Mapping[str, float]
+) -> dict[str, Any]:
+    """One run as a record; `coefficients` are the true ones."""
+    import anagram as ag
+    from anagram.programs.reproduce.runner import machine
+
     began = time.perf_counter()
-    problem = stone.state()
+    problem = state()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         solution = ag.solve(problem, tol=tol, seconds=seconds, seed=seed, progress=False)
     wall = time.perf_counter() - began
     summary = solution.summary
     estimate = summary.get("error_estimate")
-    errors, spread_errors = true_errors(solution, stone.coefficients)
+    errors, spread_errors = true_errors(solution, coefficients)
     return {
         "problem": name,
         "tol": tol,
@@ -60,7 +68,6 @@ def measure(name: str, tol: float, seed: int, seconds: float) -> dict[str, Any]:
         "true_error": max(errors.values()),
         "spread_error": max(spread_errors.values()),
         "errors": errors,
-        "noise": stone.noise,
         **{
             key: summary.get(key)
             for key in (
@@ -128,9 +135,9 @@ def broke_down(record: Mapping[str, Any]) -> bool:
 
 
 class Run:
-    """A process that measures one run on some cores."""
+    """A process of a script that measures one run on some cores."""
 
-    def __init__(self, task: tuple[str, float, int], seconds: float, cores: list[int] | None) -> None:
+    def __init__(self, task: tuple[str, float, int], seconds: float, cores: list[int] | None, script: str) -> None:
         self.task, self.cores = task, cores
         self.began, self.limit = time.perf_counter(), 2 * seconds + OVERTIME
         name, tol, seed = task
@@ -138,7 +145,7 @@ class Run:
         self.said = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self.complained = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self.process = subprocess.Popen(
-            [sys.executable, __file__, *arguments], stdout=self.said, stderr=self.complained, **on_cores(cores)
+            [sys.executable, script, *arguments], stdout=self.said, stderr=self.complained, **on_cores(cores)
         )
 
     def ended(self) -> bool:
@@ -213,14 +220,16 @@ def machine_of(cores: list[int] | None) -> str:
     return asked.stdout.splitlines()[-1]
 
 
-def run_all(tasks: list[tuple[str, float, int]], seconds: float, jobs: int) -> Iterator[dict[str, Any]]:
+def run_all(
+    tasks: list[tuple[str, float, int]], seconds: float, jobs: int, script: str = __file__
+) -> Iterator[dict[str, Any]]:
     """Records as they come."""
     free, running, waiting = shares(jobs), [], list(reversed(tasks))
     machine = machine_of(free[0])
     try:
         while waiting or running:
             while waiting and free:
-                running.append(Run(waiting.pop(), seconds, free.pop()))
+                running.append(Run(waiting.pop(), seconds, free.pop(), script))
             for run in [r for r in running if r.ended()]:
                 running.remove(run)
                 free.append(run.cores)

@@ -50,7 +50,7 @@ def solve(
     steps: int | None = None,
     seconds: float | None = None,
     tol: float | None = None,
-    stretches: int | Sequence[float] | None = None,
+    stretches: int | Sequence[float] | Mapping[str, Any] | None = None,
     seed: int = 0,
     start: Solution | None = None,
     patience: int = 100,
@@ -79,7 +79,7 @@ def solve(
             1e-6 if nothing is said of model, method and steps; otherwise the run goes on until these end it.
         stretches: for evolutions: into how many stretches of time they are cut, or the edges between them. Each is
             solved by a ladder of its own, from where the last one ended; the solution is one function of all of time.
-            The tolerance is 1e-6 unless it is given.
+            Families are cut along a parameter by its name, ``{"nu": 4}``. The tolerance is 1e-6 unless it is given.
         seed: for the model's first parameters and for random points.
         start: a solution of the same model to go on from, in place of fresh parameters.
         patience: stop after this many steps without progress.

@@ -12,6 +12,7 @@ EXACT = {
     "heat": {},
     "laplace-5d": {},
     "lotka-volterra": {},
+    "pendulum": {"angle": 1.0},
     "lorenz": {},
     "robertson": {},
     "three-body": {},

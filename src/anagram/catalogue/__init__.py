@@ -14,7 +14,7 @@ from anagram.statement.problem import Problem
 _NAMES = dict.fromkeys(
     (
         *("laplace-2d", "heat", "laplace-5d", "allen-cahn", "burgers"),
-        *("lotka-volterra", "lorenz", "robertson", "three-body"),
+        *("lotka-volterra", "pendulum", "lorenz", "robertson", "three-body"),
         *("wave", "klein-gordon", "helmholtz", "maxwell-2d", "schrodinger", "nls"),
         *(
             "kdv",

@@ -1,4 +1,7 @@
-"""Evolutions over long times: stretch after stretch, each by a climb of its own, joined to one solution."""
+"""Evolutions over long times: stretch after stretch, each by a climb of its own, joined to one solution.
+
+Families are cut along a parameter in the same way; members need no others, so that nothing is handed on there.
+"""
 
 from __future__ import annotations
 
@@ -93,8 +96,9 @@ class March:
         in_space = problem.domain.dimension > 1
         self.shortest = SHORTEST_IN_SPACE if in_space else SHORTEST
         self.give_up = _never if edges is not None else _shorten_in_space if in_space else _shorten
-        # Errors of few stretches add up to less.
-        self.local = LOCAL if edges is None else max(LOCAL, 0.5 / (len(edges) - 1))
+        self.alone = axis in problem.domain.parameter_axes  # stretches that know nothing of each other
+        # Errors of few stretches add up to less; those of members do not.
+        self.local = 1.0 if self.alone else LOCAL if edges is None else max(LOCAL, 0.5 / (len(edges) - 1))
 
     @property
     def spent(self) -> float:
@@ -138,6 +142,9 @@ class March:
             self._take(climb, end)
             known, lasted = climb.rungs[climb.best].plan, end - begin
             known = known if known.features and known.below < 0 else None
+            if self.alone:
+                self.errors.append(climb.estimate(climb.best))
+                continue
             # The error that came with the beginning is carried on: this stretch is measured against a corrected one.
             against = problem if corrected is None else stretch(self.problem, self.axis, begin, end, corrected)
             ending = self._judge(climb, against)

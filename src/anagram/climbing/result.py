@@ -105,9 +105,7 @@ def find(
 ) -> Found:
     """Climb; where a network does not get hold of an evolution, march. With `stretches`, march along these at once."""
     if stretches is not None:
-        edges = stretch_edges(problem, stretches)
-        axis = evolution_axis(problem)
-        assert axis is not None
+        axis, edges = stretch_edges(problem, stretches)
         march = March(problem, axis, tol, seed, train, seconds, given, edges)
         return _marched(march, None, march.run(tell))
     axis = None if is_one_rung(given) or given.points is not None else evolution_axis(problem)

@@ -12,6 +12,7 @@ from anagram.statement.beyond import Elsewhere
 from anagram.statement.condition import Condition
 from anagram.statement.domains import Along, Box, Domain, PointSet, Region, Union
 from anagram.statement.domains.cutting import begins, can_be_cut, cut_domain, cut_region
+from anagram.statement.domains.intervals import edges_along
 from anagram.statement.domains.shape import Product
 from anagram.statement.expressions import Unknown as Read
 from anagram.statement.expressions import everything
@@ -20,6 +21,8 @@ from anagram.statement.sizes import unknowns_in
 
 # By unknown, its value and its derivatives along the axis where a stretch begins: numbers, or functions of the point.
 State = Mapping[str, Sequence[Any]]
+# A number of stretches, or the edges between them; along another axis than time by its name.
+Stretches = int | tuple[float, ...] | dict[str, int | tuple[float, ...]]
 
 SHOWN = 3  # axes that a message speaks of
 MOST = 1000  # stretches that can be asked for
@@ -42,26 +45,77 @@ def why_no_evolution(problem: Problem) -> str:
     return _in_general(problem) or "; ".join(found)
 
 
-def stretch_edges(problem: Problem, stretches: Any) -> list[float]:
-    """Where the stretches begin and end that were asked for, by their number or by the edges between them."""
+def stretch_edges(problem: Problem, stretches: Stretches) -> tuple[str, list[float]]:
+    """The axis that is cut, and where the stretches begin and end that were asked for.
+
+    They are given by their number or by the edges between them: along time, or along a parameter that is named.
+    """
     stretches = checked_stretches(stretches)
-    axis = evolution_axis(problem)
+    axis = _named_axis(problem, stretches) if isinstance(stretches, dict) else evolution_axis(problem)
     if axis is None:
         raise SettingError(
             f"stretches= cuts an evolution along time, and '{problem.name}' is none: {why_no_evolution(problem)}"
         )
-    low, high = problem.domain.intervals[axis]
-    if isinstance(stretches, int):
-        return np.linspace(low, high, stretches + 1).tolist()
-    if not low < stretches[0] <= stretches[-1] < high:
+    wanted = stretches[axis] if isinstance(stretches, dict) else stretches
+    interval = problem.domain.intervals[axis]
+    low, high = interval
+    if isinstance(wanted, int):
+        return axis, edges_along(interval, wanted)
+    if not low < wanted[0] <= wanted[-1] < high:
         raise SettingError(
-            f"stretches={list(stretches)}: edges between stretches lie inside of {axis}, between {low:g} and {high:g}"
+            f"stretches={list(wanted)}: edges between stretches lie inside of {axis}, between {low:g} and {high:g}"
         )
-    return [low, *stretches, high]
+    return axis, [low, *wanted, high]
 
 
-def checked_stretches(stretches: Any) -> int | tuple[float, ...]:
+def _named_axis(problem: Problem, stretches: Mapping[str, Any]) -> str:
+    """The parameter that is to be cut, by its name; time may be named, too."""
+    (axis,) = stretches
+    if axis == evolution_axis(problem):
+        return axis
+    if axis not in problem.domain.parameter_axes:
+        known = ", ".join(problem.domain.parameter_axes) or "none"
+        raise SettingError(
+            f"stretches={{{axis!r}: …}} cuts time or a parameter, and '{axis}' is neither; the parameters: {known}"
+        )
+    obstacle = _in_general(problem) or _member_obstacle(problem, axis)
+    if obstacle is not None:
+        raise SettingError(f"'{problem.name}' cannot be cut along {axis}: {obstacle}")
+    return axis
+
+
+def _member_obstacle(problem: Problem, axis: str) -> str | None:
+    """What keeps members of a family from being solved without the others."""
+    k, whole = problem.domain.axes.index(axis), problem.domain.intervals[axis]
+    low, high = edges_along(whole, 2)[:2]
+    part = cut_domain(problem.domain, axis, low, high)
+    if part is None:
+        return "the domain is not the same for all of its values"
+    for key, condition in problem.conditions.items():
+        nodes, region = problem.expressions[key], problem.region(key)
+        if any(isinstance(node, Elsewhere) and k in dict(node.places) for node in everything(nodes)):
+            return f"'{key}' looks at other members"
+        if any(read.index[k] for node in nodes for read in unknowns_in(node)):
+            return f"'{key}' has a derivative along it"
+        if condition.on is None:
+            continue
+        if isinstance(region, PointSet) or cut_region(region, part, axis, whole) is None:
+            return f"'{key}' does not hold for all of its values alike"
+    return None
+
+
+def checked_stretches(stretches: Any) -> Stretches:
     """What was given as stretches; an error if it is neither their number nor the edges between them."""
+    if isinstance(stretches, dict):
+        if len(stretches) != 1 or not all(isinstance(axis, str) for axis in stretches):
+            raise SettingError(
+                f'stretches= names one axis, as in stretches={{"nu": 4}} or {{"nu": [0.03, 0.1]}}, not {stretches!r}'
+            )
+        return {axis: _counted(given) for axis, given in stretches.items()}
+    return _counted(stretches)
+
+
+def _counted(stretches: Any) -> int | tuple[float, ...]:
     if isinstance(stretches, int | np.integer) and not isinstance(stretches, bool) and 2 <= stretches <= MOST:
         return int(stretches)
     if isinstance(stretches, list | tuple | np.ndarray) and 0 < len(stretches) < MOST:
@@ -89,7 +143,7 @@ def stretch(problem: Problem, axis: str, low: float, high: float, state: State |
     domain = cut_domain(problem.domain, axis, low, high)
     assert isinstance(domain, Box | Product)
     conditions: dict[str, Condition] = {}
-    beginning, face = _beginning(problem, axis), domain.face(**{axis: low})
+    beginning = None if state is None else _beginning(problem, axis)
     for key, condition in problem.conditions.items():
         region = problem.region(key)
         # Sources are functions that may have been compiled already.
@@ -97,7 +151,7 @@ def stretch(problem: Problem, axis: str, low: float, high: float, state: State |
         if state is not None and key in (beginning or {}):
             # The same condition with other values: its equation, and so its program, is that of the first stretch.
             values = [state[name][order] for name, order in (beginning or {})[key]]
-            equals, on = values[0] if len(values) == 1 else tuple(values), face
+            equals, on = values[0] if len(values) == 1 else tuple(values), domain.face(**{axis: low})
         elif condition.on is not None:
             on = _placed(problem, region, domain, axis, begun=state is not None)
             if on is None:
@@ -107,7 +161,10 @@ def stretch(problem: Problem, axis: str, low: float, high: float, state: State |
         for name, values in state.items():
             for order, value in enumerate(values):
                 weight = _weight_at_beginning(problem, axis, name, order)
-                conditions[f"{name} begins, {order}"] = Condition(_begins(name, axis, order), face, value, weight)
+                begins_here = domain.face(**{axis: low})
+                conditions[f"{name} begins, {order}"] = Condition(
+                    _begins(name, axis, order), begins_here, value, weight
+                )
     kinds = {u.name: complex if u.is_complex else float for u in problem.unknowns}
     part = Problem(domain, conditions, unknowns=kinds, name=problem.name)
     return part.restated(weights={key: problem.weight(key) for key in conditions if _is_multiplied(problem, key)})
@@ -191,7 +248,7 @@ def _in_general(problem: Problem) -> str | None:
 def _obstacle(problem: Problem, axis: str) -> str | None:
     """What keeps a problem from being cut along an axis; None if nothing does."""
     domain = problem.domain
-    if not can_be_cut(domain, axis):
+    if axis in domain.parameter_axes or not can_be_cut(domain, axis):
         return "the domain has no beginning"
     in_time = orders(problem, axis)
     found = [_in_general(problem), *(_condition_obstacle(problem, key, axis, in_time) for key in problem.conditions)]

@@ -14,7 +14,7 @@ from anagram.errors import SettingError
 from anagram.methods import METHODS, Method
 from anagram.models import ModelSpec, spec_from_json, spec_to_json
 from anagram.statement.domains.codec import points_from_json, points_to_json
-from anagram.statement.stretches import checked_stretches
+from anagram.statement.stretches import Stretches, checked_stretches
 from anagram.training.budget import Budget
 from anagram.training.setting import Setting
 
@@ -35,7 +35,7 @@ class Configuration:
     seed: int = 0
     keep: str = "best"
     climbs: bool = False
-    stretches: int | tuple[float, ...] | None = None
+    stretches: Stretches | None = None
 
     def __post_init__(self) -> None:
         if self.keep not in KEEP:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from anagram.statement.detail import Detail
 from anagram.training.rungs import LEVELS, Plan, Rung
-from anagram.training.wide import SIZES, Width, next_above, next_spread
+from anagram.training.wide import MOST, SIZES, Width, next_above, next_spread
 
 SEES_BUMPS = 480  # features of a field with which narrow bumps in the data of a linear equation are looked for
 DEAR = 960  # features that cost more than small networks do
@@ -53,6 +53,7 @@ class Facts:
     has_noise: bool = False  # whether it is said of the data how noisy they are: their residual then tells
     wide: bool = True  # whether networks of which only the last layer is learned are tried
     known: Plan | None = None  # features that were good enough for a problem much like this one
+    most_features: int = MOST
 
     @property
     def fineness(self) -> float:
@@ -60,13 +61,14 @@ class Facts:
         thin = 0.0 if self.linear else self.detail.operator / THIN
         return max(self.detail.data / FINE, thin)
 
-    def width(self, most: int = SIZES[-1]) -> Width:
+    def width(self, most: int | None = None) -> Width:
         """What the width of features depends on, and how many of them there may be."""
+        most = self.most_features if most is None else most
         race = 0
         if self.detail.data >= FINE:  # narrow bumps are not seen by few points
-            race = next((s for s in SIZES if s >= SEES_BUMPS * self.fields), SIZES[-1])
+            race = next((s for s in SIZES if SEES_BUMPS * self.fields <= s <= self.most_features), self.most_features)
         known = self.known
-        most = max(most, min(2 * known.features, SIZES[-1])) if known is not None else most
+        most = max(most, min(2 * known.features, self.most_features)) if known is not None else most
         return Width(self.dimension, self.fields, self.goal, self.linear, most, race, known)
 
     @property
@@ -110,7 +112,7 @@ def _next_wide(facts: Facts, rungs: Sequence[Rung], networks: Sequence[Rung]) ->
     if facts.linear or facts.known is not None or facts.detail.data < FINE:
         # A nonlinear equation is solved several times: small networks are cheaper than very many features.
         dear = not facts.linear and all(r.plan.level < RACE for r in networks)
-        spread = next_spread(facts.width(DEAR if dear else SIZES[-1]), rungs)
+        spread = next_spread(facts.width(DEAR if dear else None), rungs)
     return spread or next_above(facts.width(), rungs)
 
 

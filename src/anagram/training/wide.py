@@ -18,7 +18,8 @@ import numpy as np
 
 from anagram.training.rungs import Plan, Rung
 
-SIZES = (160, 320, 640, 960, 1280, 1800, 2560)  # parameters
+SIZES = (160, 320, 640, 960, 1280, 1800, 2560, 3600, 5120, 7200)  # parameters
+MOST, MOST_ON_ACCELERATORS = 2560, 7200  # of these: what is factorised in a few seconds
 FIRST = {1: 160, 2: 320, 3: 320}  # at which steepness is found: as many as are compiled and solved in no time
 MOST_DIMENSIONS = 3
 STEEPNESS = {1: 0.2, 2: 0.35, 3: 0.3}  # times the d-th root of the number of parameters of a field
@@ -56,7 +57,7 @@ class Width:
     fields: int
     goal: float
     linear: bool
-    most: int = SIZES[-1]
+    most: int = MOST
     race: int = 0
     known: Plan | None = None
 
@@ -160,7 +161,7 @@ def next_above(facts: Width, rungs: Sequence[Rung]) -> Plan | None:
         known = min((r.outcome.residual for r in others), default=np.inf)
         if base.outcome.residual > min(GOT_HOLD, BETTER * known):
             return None
-        enough = [s for s in SIZES[1:] if s >= TWICE * base.outcome.parameters]
+        enough = [s for s in SIZES[1:] if TWICE * base.outcome.parameters <= s <= facts.most]
         if not enough:
             return None
         return Plan(0, features=enough[0], steepness=ABOVE, density=DENSITY_ABOVE, below=place)

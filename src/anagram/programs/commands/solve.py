@@ -38,7 +38,7 @@ TOL_HELP = (
     "goes on to rounding. 1e-6 if nothing is said of model, points, method and steps."
 )
 
-STRETCHES_HELP = "Solve an evolution in so many stretches of time, or in those between these moments."
+STRETCHES_HELP = "Solve an evolution in so many stretches of time, or in those between these moments; a family: nu=4."
 EXAMPLES = "\n\n".join(
     [
         "Examples:",
@@ -169,10 +169,13 @@ def removed_if_empty(folder: Path) -> Iterator[None]:
         raise
 
 
-def _read_stretches(text: str) -> int | list[float]:
-    """A number of stretches, or the moments between them."""
+def _read_stretches(text: str) -> Any:
+    """A number of stretches, or the moments between them; for another axis than time with its name before it."""
     from anagram.errors import SettingError
 
+    axis, named, rest = text.partition("=")
+    if named:
+        return {axis.strip(): _read_stretches(rest)}
     try:
         return int(text) if text.strip().isdecimal() else [float(part) for part in text.split(",")]
     except ValueError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anagram.statement.domains.box import Box, Face
 from anagram.statement.domains.domain import Domain
-from anagram.statement.domains.intervals import Interval
+from anagram.statement.domains.intervals import Interval, between
 from anagram.statement.domains.outline import Outlined
 from anagram.statement.domains.patch import Held, Patch, Patches
 from anagram.statement.domains.region import Region, Union
@@ -15,7 +15,7 @@ from anagram.statement.domains.slices import Along, Slice
 def can_be_cut(domain: Domain, axis: str) -> bool:
     """Whether an axis has two ends between which the domain is everywhere the same."""
     kinds = isinstance(domain, Box | Product | Outlined)
-    others = (*domain.periodic_axes, *domain.parameter_axes, *domain.space)
+    others = (*domain.periodic_axes, *domain.space)
     return kinds and axis in domain.axes and axis not in others
 
 
@@ -73,11 +73,14 @@ def cut_region(region: Region, domain: Domain, axis: str, whole: Interval) -> Re
 
 
 def _cut_box(box: Box, axis: str, low: float, high: float) -> Box:
-    return Box(**{**box.intervals, axis: (low, high)}) if axis in box.axes else box
+    if axis not in box.axes:
+        return box
+    return Box(**{**box.intervals, axis: between(box.intervals[axis], low, high)})
 
 
 def _cut_patch(patch: Patch, axis: str, whole: Interval, low: float, high: float) -> Patch | None:
     if tuple(patch.box.get(axis, ())) != tuple(whole) or patch.end == (axis, True):
         return None
     held = Held(axis, low, False) if patch.end == (axis, False) else patch.held
-    return Patch(patch.chart, patch.space, patch.size, patch.axes, {**patch.box, axis: (low, high)}, held)
+    box = {**patch.box, axis: between(patch.box[axis], low, high)}
+    return Patch(patch.chart, patch.space, patch.size, patch.axes, box, held)

@@ -105,6 +105,18 @@ def checked(axis: str, interval: Any) -> Interval:
     return Periodic(*ends) if isinstance(interval, Periodic) else ends
 
 
+def between(interval: Interval, low: float, high: float) -> Interval:
+    """A part of an interval; one of parameters has parameters."""
+    return parameter(low, high, log=interval.log) if isinstance(interval, Parameter) else (low, high)
+
+
+def edges_along(interval: Interval, count: int) -> list[float]:
+    """The edges of equal parts of an interval; of one that is spread by logarithms their quotients are equal."""
+    low, high = interval
+    spread = np.geomspace if is_log(interval) else np.linspace
+    return [low, *spread(low, high, count + 1)[1:-1].tolist(), high]
+
+
 def ends_in_words(interval: Interval) -> str:
     """An interval as it is written down."""
     plain = not isinstance(interval, Periodic | Parameter)
