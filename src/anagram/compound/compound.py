@@ -36,6 +36,7 @@ Carry = TypeVar("Carry")
 # them in its caches, in part; a GPU is busy only with thousands of points at once.
 CHUNK_BYTES = 64 * 2**20
 MOST_CHUNK_BYTES, CHUNK_SHARE = 2 * 2**30, 64  # on accelerators: this part of their memory, and not more
+WHOLE = 8  # chunks: matrices up to this size are factorised as a whole, which is half the work or less
 
 
 class Numbers(NamedTuple):
@@ -218,10 +219,11 @@ class Compound(ResidualMap):
         return self._fold(theta, self._parts(batch), zero, add)
 
     def triangle(self, theta: Theta, batch: Batch) -> Float[Array, "params1 params1"]:
-        """The triangular factor of [J r], chunk by chunk; its last column is Qᵀr and Q is never formed."""
+        """The triangular factor of [J r]; its last column is Qᵀr and Q is never formed. Chunk by chunk if J is large."""
         if self._laid is not None:
             return self._laid.triangle(theta, batch)
-        if self.fits(theta, batch):
+        rows = sum(part.source.size for part in batch.values())
+        if 8 * rows * (theta.size + 1) <= WHOLE * self.chunk_bytes:
             return triangle_of(*self.features(theta, batch))
         return self._folded_triangle(theta, self._parts(batch))
 
