@@ -6,17 +6,19 @@ python bench/paper_tables.py            # docs/results/open.md and docs/results/
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from anagram.programs.reproduce.results import paper_numbers
-from paper_runs import read
+from paper_runs import QUANTITIES, read
 from paper_trials import Trial, trials
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs" / "results"
+LOOKS = 24  # points that are kept of a curve
 PARTS = {
     "a": "Allen–Cahn",
     "b": "Laplace 2D, ANaGRAM: first parameters and points",
@@ -159,11 +161,30 @@ def figure(found: dict[tuple[str, int], dict[str, Any]], path: Path) -> None:
         drawn.savefig(path, dpi=200)
 
 
+def add(files: list[Path], results: Path) -> None:
+    """The furthest record of every run in the results and in some files, in one file; curves are thinned."""
+    found = read(results)
+    for path in files:
+        for key, record in read(path).items():
+            if key not in found or record["step"] > found[key]["step"]:
+                found[key] = record
+    lines = []
+    for record in (found[key] for key in sorted(found)):
+        kept = sorted({round(k) for k in np.linspace(0, len(record["steps"]) - 1, LOOKS)})
+        curves = {q: [record[q][k] for k in kept] for q in ("steps", *QUANTITIES)}
+        lines.append(json.dumps({**record, **curves}))
+    results.parent.mkdir(parents=True, exist_ok=True)
+    results.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--results", type=Path, default=HERE / "results" / "paper-open.jsonl")
     parser.add_argument("--docs", type=Path, default=DOCS)
+    parser.add_argument("--add", type=Path, nargs="+", default=[], help="files whose runs are added to the results")
     args = parser.parse_args()
+    if args.add:
+        add(args.add, args.results)
     found = read(args.results)
     args.docs.mkdir(parents=True, exist_ok=True)
     (args.docs / "open.md").write_text(tables(found), encoding="utf-8")

@@ -259,7 +259,7 @@ def trials() -> list[Trial]:
     rows = [
         Trial("a", "a-lbfgs-public", allen, _lbfgs(), steps=4000, **public),
         Trial("a", "a-engd-public", allen, Engd, steps=1000, **public),
-        Trial("a", "a-engd-script", allen, ScriptEngd, steps=40, seeds=(0, 1, 2), **public),
+        Trial("a", "a-engd-script", allen, ScriptEngd, steps=5, seeds=(0, 1, 2), **public),
         Trial("a", "a-anagram-public", allen, _anagram(IN_PUBLIC[allen], True), steps=4000, **public),
         Trial("a", "a-anagram-small", allen, _anagram(5e-7, True), points="public", steps=4000),
         Trial("a", "a-anagram-svd", allen, _anagram(IN_PUBLIC[allen], True, "svd"), steps=100, seeds=(0, 1), **public),
