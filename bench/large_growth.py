@@ -4,7 +4,7 @@ import jax
 import numpy as np
 
 import anagram as ag
-from anagram.methods import Auto, Large, Spring
+from anagram.methods import Auto, Spring
 from anagram.training.cost import cost_of
 from anagram.training.defaults import complete
 from anagram.training.setting import Setting

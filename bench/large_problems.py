@@ -1,4 +1,4 @@
-"""Two large problems with known solutions: Poisson in a hundred dimensions, and a flow in space and time. See bench/large.py.
+"""Two large problems with known solutions: Poisson in a hundred dimensions, and a flow. See bench/large.py.
 
 Errors are measured at points of their own, relative to the solution in the mean square (`relative_error`), and relative
 to how far the solution is from its mean (`of_variation`), which is harder.
