@@ -81,7 +81,6 @@ def plan(report, _):
     cases = [("heat", ag.catalogue.problem("heat"), None)]
     if not report.small:
         cases.append(("cube, P = 4000", cube_problem(), ag.MLP(width_for(4000), width_for(4000))))
-        cases.append(("cube, large, P = 100 000", cube_problem(), ag.MLP(width_for(100_000), width_for(100_000))))
     for name, problem, model in cases:
         if report.left < (0 if report.small else 25):
             report(skipped=name)
