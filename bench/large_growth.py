@@ -30,8 +30,8 @@ def ranges(small):
             "spring against S": [(5000, s) for s in (250, 500, 1000, 2000)],
         }
     return {
-        "auto against P": [(p, 40_000) for p in (2000, 4000, 8000, 16_000)],
-        "auto against S": [(4000, s) for s in (20_000, 40_000, 80_000, 160_000)],
+        "auto against P": [(p, 40_000) for p in (1000, 2000, 4000, 8000)],
+        "auto against S": [(2000, s) for s in (20_000, 40_000, 80_000, 160_000)],
         "large against P": [(p, 40_000) for p in (30_000, 100_000, 300_000)],
         "spring against S": [(40_000, s) for s in (1000, 2000, 4000)],
     }
