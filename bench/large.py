@@ -1,7 +1,7 @@
-"""Many parameters on one device: steps against what they are made of, products without matrices, and two large problems.
+"""Many parameters on one device: steps against what they are made of, products without matrices, large problems.
 
-Each result is one line of JSON in bench/results/large.jsonl, written as soon as it is there; a part that has used up its
-seconds begins nothing new.
+Each result is one line of JSON in bench/results/large.jsonl, written as soon as it is there; a part that has used
+up its seconds begins nothing new.
 
     python bench/large.py --parts dense free growth plan --budget 95 75 60 25
     python bench/large.py --parts hundred --budget 250

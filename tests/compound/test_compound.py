@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import anagram as ag
+from anagram.compound import compound
 from anagram.compound.batch import FEW, count_rows, in_round_numbers, thinned, unweighted
 from oracles import dense_features
 from tolerances import ACCUMULATED, assert_close
@@ -79,6 +80,31 @@ def test_sums_over_chunks_agree_with_the_whole_matrix(compound):
     stacked = np.concatenate([features, residual[:, None]], axis=1)
     assert_close(triangle, np.triu(triangle))
     assert_close(triangle.T @ triangle, stacked.T @ stacked, ACCUMULATED)
+
+
+def test_chunks_that_are_factorised_have_as_many_rows_as_parameters(monkeypatch):
+    """With chunks of four points, the triangle of those before would be factorised again and again."""
+    factorised, usual = [], jnp.linalg.qr
+
+    def qr(matrix, **options):
+        factorised.append(matrix.shape)
+        return usual(matrix, **options)
+
+    monkeypatch.setattr(jnp.linalg, "qr", qr)
+    jax.make_jaxpr(TINY_CHUNKS.triangle)(MODEL.theta, BATCH)
+    size = MODEL.parameters + 1
+    # No condition has as many rows as there are parameters: each of them is one chunk.
+    assert factorised == [(size + part.source.size, size) for part in (BATCH[key] for key in PROBLEM.conditions)]
+
+
+@pytest.mark.parametrize(
+    ("memory", "expected"), [(None, 2**26), (2**30, 2**26), (64 * 2**30, 2**30), (2**40, 2 * 2**30)]
+)
+def test_chunks_are_larger_on_accelerators(monkeypatch, memory, expected):
+    assert COMPOUND.chunk_bytes == 2**26
+    monkeypatch.setattr(compound, "has_accelerator", lambda: True)
+    monkeypatch.setattr(compound, "device_memory", lambda: memory)
+    assert ag.Compound(PROBLEM, MODEL).chunk_bytes == expected
 
 
 def test_products_with_the_features():

@@ -256,3 +256,31 @@ def test_a_wave_operator_does_not_vanish_on_the_waves():
     problem = ag.Problem(square, {key: ag.Condition(operator) for key, operator in operators.items()})
     for rows in natural_sizes(problem).rows.values():
         assert rows[0] > 1
+
+
+@pytest.mark.parametrize("dimension", [8, 30, 100])
+def test_a_hundred_axes_make_nothing_huge_or_tiny(dimension):
+    """A product of waves along all of them would be zero nearly everywhere."""
+    cube = ag.Box(**{f"x{k}": (0, 1) for k in range(dimension)})
+    square = lambda **x: sum(value**2 for value in x.values())
+    problem = ag.Problem(
+        cube,
+        equation=ag.Condition(lambda u: u.laplacian(), equals=2.0 * dimension),
+        walls=ag.Condition(lambda u: u, on=cube.boundary(), equals=square),
+    )
+    sizes = natural_sizes(problem)
+    spread = np.sqrt(dimension * 4 / 45)
+    assert 0.7 * spread < sizes.size[0] < 1.5 * spread
+    assert 0.7 * spread < sizes.rows["walls"][0] < 1.5 * spread
+    assert dimension < sizes.rows["equation"][0] < 50 * dimension
+
+
+def test_mixed_derivatives_of_many_axes_are_seen():
+    axes = 40
+    cube = ag.Box(**{f"x{k}": (0, 1) for k in range(axes)})
+    problem = ag.Problem(
+        cube,
+        equation=ag.Condition(lambda u: u.d("x0", "x1") + u.d("x38", "x39"), equals=1.0),
+        walls=ag.Condition(lambda u: u, on=cube.boundary(), equals=lambda x0, **_: x0),
+    )
+    assert 1 < natural_sizes(problem).rows["equation"][0] < 50

@@ -13,7 +13,14 @@ from anagram.compound.batch import Batch
 from anagram.errors import AnagramError
 from anagram.solution import Solution
 from anagram.statement.problem import Problem
-from anagram.tangent.estimate import NOT_DETERMINED, ErrorEstimate, Estimator, too_far_to_linearise
+from anagram.tangent.estimate import (
+    ESTIMATE_AT_MOST,
+    LARGE,
+    NOT_DETERMINED,
+    ErrorEstimate,
+    Estimator,
+    too_far_to_linearise,
+)
 from anagram.training.adaptive import AdaptivePoints
 from anagram.training.goal import NEAR
 from anagram.training.rungs import Plan, inside_points
@@ -116,6 +123,8 @@ class RungJudge:
         return self._last[1]
 
     def _judged_now(self, solution: Solution) -> Judgement:
+        if solution.model.parameters > ESTIMATE_AT_MOST:
+            return Judgement(float("inf"), False, (LARGE,))
         try:
             found = self._made(solution)(jnp.asarray(solution.theta))
         except AnagramError as error:

@@ -305,8 +305,9 @@ class Compound(ResidualMap):
         """Add up over chunks with at least so many rows."""
         total = start
         for key, part in parts:
-            at_least = -(-fewest // part.source.shape[1])
-            chunks = _in_chunks(part, max(at_least, self.chunk(part, theta.size)))
+            points, at_least = len(part.x), -(-fewest // part.source.shape[1])
+            even = -(-points // max(1, points // at_least))
+            chunks = _in_chunks(part, max(self.chunk(part, theta.size), even if fewest > 1 else 1))
 
             def update(carry: Carry, chunk: ConditionBatch, key: str = key) -> tuple[Carry, None]:
                 rows, jacobian = jax.vmap(lambda p: self.point_features(key, theta, p))(chunk)

@@ -1,7 +1,7 @@
-"""Derivatives of a network along many axes: the gradient is one matrix through all layers, and not a column for each axis.
+"""Derivatives of a network along many axes: the gradient is one matrix through all layers, not a column an axis.
 
-What a Laplacian in a hundred dimensions needs is the value, the gradient G, and one column for each sum Σ c_k ∂^{α_k} of
-first or second derivatives. With z = W a + b and the derivatives σ', σ'' at z,
+What a Laplacian in a hundred dimensions needs is the value, the gradient G, and one column for each sum Σ c_k ∂^{α_k}
+of first or second derivatives. With z = W a + b and the derivatives σ', σ'' at z,
 
     ∂_k σ(z) = σ' ∂_k z,    Σ c_k ∂_{i_k} ∂_{j_k} σ(z) = σ' Σ c_k ∂_{i_k} ∂_{j_k} z + σ'' Σ c_k G_{i_k} G_{j_k}.
 

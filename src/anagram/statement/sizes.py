@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 WAVES = (1.0, 1.5, 1.0, 1.5)
 WAVES_AROUND = (1.0, 2.0, 1.0, 2.0)
 NEXT_PAIR = 1.2  # times as many on the third and fourth axis as on the first and second, and so on
-# A product over a hundred axes is zero nearly everywhere, and huge where it is not: with more axes than these, waves are
-# sums of products over a few axes each.
+# A product over a hundred axes is zero nearly everywhere, and huge where it is not: with more axes than these, waves
+# are sums of products over a few axes each.
 MOST_TOGETHER, TOGETHER = 12, 4
 SLOWEST, FASTEST, DRIFTS = 1.0, 100.0, 24  # radians along an open axis that are looked at, and how many of them
 SMALLEST, LARGEST = 1e-60, 1e60  # of sizes that are looked for

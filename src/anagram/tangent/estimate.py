@@ -40,6 +40,8 @@ FIELD_POINTS = 4096  # on which fields are compared
 FREE_POINTS = 128  # on which directions that no condition sees are looked for
 FRESH = 3_000_017  # random numbers that never meet those of training and validation points
 ROWS_PER_PARAMETER = 3
+ESTIMATE_AT_MOST = 3000  # parameters; above, an estimate takes longer than many runs: it is made where it is asked for
+LARGE = "the model is large; solution.estimate_error() takes the time for it"
 MATRICES = 6  # of size P×P that an estimate holds at the same time
 # Beyond these the estimate is called unreliable; see docs/theory.md for how often it was wrong on either side.
 DISAGREE, UNSEEN = 0.5, 0.95

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from anagram.programs.commands.planned import Planned
     from anagram.solution import Solution
 
-ESTIMATE_AT_MOST = 3000  # parameters; above, an estimate takes longer than many runs
-
 
 def carry_out(
     planned: Planned,
@@ -96,9 +94,10 @@ def _loggers(names: list[str], planned: Planned) -> tuple[list[Any], Callable[[]
 def _estimate(solution: Solution) -> dict[str, Any]:
     """The estimated error for the summary, or why there is none."""
     from anagram.errors import AnagramError
+    from anagram.tangent.estimate import ESTIMATE_AT_MOST, LARGE
 
     if solution.model.parameters > ESTIMATE_AT_MOST:
-        return {"value": None, "reasons": ["the model is large; solution.estimate_error() takes the time for it"]}
+        return {"value": None, "reasons": [LARGE]}
     try:
         found = solution.estimate_error()
     except AnagramError as error:
