@@ -18,7 +18,7 @@ from anagram.catalogue.references.burgers import BurgersReference
 
 LOW, HIGH = 0.01, 1.0
 PIECES = 4
-STEPS = 200  # and points, for each piece
+STEPS = 170  # and points, for each piece
 POINTS = 6144
 MEMBERS = (0.01, 0.0316, 0.1, 0.316, 1.0)
 AGAIN = (0.01, 0.1, 1.0)  # viscosities that are solved one by one
