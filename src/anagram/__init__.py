@@ -19,11 +19,12 @@ from anagram.errors import (  # noqa: E402
     MissingError,
     PointsWarning,
     ProblemError,
+    ProblemWarning,
     RunWarning,
     SettingError,
 )
 from anagram.methods import Amstramgram, Anagram, Auto, Spring  # noqa: E402
-from anagram.models import MLP, Features, Fourier, ParametricModel, Polynomial, Singular  # noqa: E402
+from anagram.models import MLP, Features, Fourier, Kink, ParametricModel, Polynomial, Singular  # noqa: E402
 from anagram.repeat import repeat  # noqa: E402
 from anagram.several import homotopy, modes, solutions  # noqa: E402
 from anagram.solution import Solution, load  # noqa: E402
@@ -87,6 +88,7 @@ __all__ = [
     "GaussLegendre",
     "Grid",
     "Interior",
+    "Kink",
     "LatinHypercube",
     "Measurements",
     "Mesh",
@@ -97,6 +99,7 @@ __all__ = [
     "Polynomial",
     "Problem",
     "ProblemError",
+    "ProblemWarning",
     "Redrawn",
     "RunWarning",
     "Setting",

@@ -25,6 +25,10 @@ class ProcessError(AnagramError, RuntimeError):
     """The processes that share a run did not come together, or one of them has gone."""
 
 
+class ProblemWarning(UserWarning):
+    """The problem can be solved as it is stated, but it is probably not the one that is meant."""
+
+
 class PointsWarning(UserWarning):
     """The batch is too small for the model: the loss may vanish on the points and nowhere else."""
 

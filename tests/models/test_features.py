@@ -1,5 +1,7 @@
 """Wide networks of which only the last layer is learned."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -144,3 +146,46 @@ def test_what_makes_no_sense_is_refused(arguments, told):
 def test_recipes_for_another_domain_are_refused(domain, spec, told):
     with pytest.raises(SettingError, match=told):
         ParametricModel(sought(domain), spec)
+
+
+SPACE = ag.Box(**{axis: (0, 1) for axis in "tuvw"})
+
+
+@pytest.mark.parametrize("couples", [1, 2, 3])
+def test_features_may_depend_on_few_axes(couples):
+    model, _ = drawn(SPACE, Features(24, couples=couples))
+    weight = np.asarray(model.module.hidden.weights[0])
+    assert np.all(np.count_nonzero(weight, axis=1) == couples)
+    seen = {tuple(np.flatnonzero(row)) for row in weight}
+    assert len(seen) == math.comb(4, couples), "all sets of axes"
+
+
+def test_a_periodic_axis_that_is_coupled_is_seen_as_a_pair():
+    domain = ag.Box(t=(0, 1), x=ag.periodic(0, 1), y=(0, 1))
+    weight = np.asarray(drawn(domain, Features(12, couples=1))[0].module.hidden.weights[0])
+    assert {tuple(np.flatnonzero(row)) for row in weight} == {(0,), (1, 2), (3,)}
+
+
+def test_wider_ones_have_the_features_of_narrower_ones_among_their_own():
+    few, many = (drawn(SPACE, Features(n, couples=2))[0].module.hidden.weights[0] for n in (10, 30))
+    assert_close(many[:10], few)
+
+
+def test_coupled_features_are_kept_in_records():
+    spec = Features(24, couples=2)
+    assert spec_from_json(spec_to_json(spec)).couples == 2
+    assert "couples=2" in repr(spec)
+
+
+@pytest.mark.parametrize(
+    ("couples", "message"), [(-1, "a whole number or 0"), (True, "a whole number or 0"), (5, "couple 5 axes")]
+)
+def test_numbers_of_axes_that_make_no_sense_are_refused(couples, message):
+    with pytest.raises(SettingError, match=message):
+        drawn(SPACE, Features(4, couples=couples))
+
+
+def test_features_on_trained_layers_see_all_of_them():
+    layers = trained_layers(ParametricModel(sought(BOX), MLP(5, 4), 3).module, 1.0)
+    with pytest.raises(SettingError, match="leave couples= out"):
+        Features(4, activation="tanh", trained=layers, couples=1)

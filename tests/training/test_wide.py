@@ -58,10 +58,31 @@ def test_the_first_rung_is_the_narrowest(dimension):
     assert several.steepness < plan.steepness, "fields share the parameters: there are fewer features for each"
 
 
-def test_there_are_none_in_many_dimensions():
-    facts = replace(LINE, dimension=wide.MOST_DIMENSIONS + 1)
-    assert next_spread(facts, []) is None
-    assert next_above(facts, [rung(Plan(1), 1e-4)]) is None
+MANY = replace(LINE, dimension=wide.MOST_DIMENSIONS + 2)
+
+
+def test_in_many_dimensions_features_depend_on_one_axis_or_two():
+    found = spread(MANY, lambda p: {1: 0.5, 2: 1e-3 if p.features < SIZES[2] else GOAL / 2}[p.couples])
+    assert [p.couples for p in plans(found)[:2]] == [1, 2], "a race"
+    assert len({p.features for p in plans(found)[:2]}) == 1, "of one width: one program"
+    wider = plans(found)[2]
+    assert wider.couples == 2, "the winner goes on"
+    assert wider.features > found[1].plan.features
+    assert next_above(MANY, [rung(Plan(1), 1e-4)]) is None
+
+
+def test_no_others_are_tried_there_where_the_solution_is_no_sum_of_such():
+    assert len(spread(MANY, lambda p: 2 * wide.GOT_HOLD)) == len(wide.COUPLED)
+
+
+def test_one_that_is_good_enough_there_is_compared_with_a_twin():
+    one, two, *_ = plans(spread(MANY, lambda p: GOAL / 2))
+    assert one.couples == two.couples == 1
+    assert one.steepness != two.steepness
+
+
+def test_in_very_many_dimensions_there_are_too_few_for_each_axis():
+    assert next_spread(replace(LINE, dimension=1 + SIZES[-1] // wide.FEWEST), []) is None
 
 
 @pytest.mark.parametrize("best", wide.RACE)
@@ -307,9 +328,9 @@ def test_wide_networks_come_first():
         replace(FACTS, detail=Detail(data=FINE), linear=False),
         replace(FACTS, points_given=True),
         replace(FACTS, wide=False),
-        replace(FACTS, dimension=wide.MOST_DIMENSIONS + 1),
+        replace(FACTS, dimension=SIZES[-1]),
     ],
-    ids=["bumps", "points", "none", "many dimensions"],
+    ids=["bumps", "points", "none", "very many dimensions"],
 )
 def test_unless_it_is_known_that_networks_are_needed(facts):
     found = plans(climbed(facts, lambda p: 1e-2 * 0.1**p.level))

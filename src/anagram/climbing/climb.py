@@ -52,7 +52,7 @@ ZERO = 1e-8  # of its natural size: an unknown that is smaller is taken to be ze
 MOST_PARAMETERS, MORE_PARAMETERS = 1100, 2000  # the second one on an accelerator
 LATER = 120  # steps of larger networks before their floor is looked for
 MOVING = 80  # steps more where points move: such networks are slow to set out
-IN_UNITS = ("auto", "newton", "large")  # methods that are used between the units of a problem
+IN_UNITS = ("auto", "newton", "large", "spring")  # methods that are used between the units of a problem
 WORTH = 0.3  # of its predicted time must be left for a rung to begin
 WHOLE = 200  # steps that a rung takes, about, when its time is predicted
 

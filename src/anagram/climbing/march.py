@@ -20,6 +20,7 @@ from anagram.climbing.climb import (
     REACHED,
     ROUNDED,
     TIME_UP,
+    UNDETERMINED,
     Climb,
     TrainRung,
 )
@@ -30,6 +31,7 @@ from anagram.models import ParametricModel, Pieces
 from anagram.solution import Solution
 from anagram.statement.domains import Chosen
 from anagram.statement.domains.cutting import cut_points
+from anagram.statement.jumps import jumps_along
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import in_natural_sizes
 from anagram.statement.stretches import State, orders, stretch
@@ -76,7 +78,7 @@ class March:
     """A march along an axis: the stretches that are done, with their solutions and the errors at their ends.
 
     With `edges` these are its stretches, and each is taken as well as it is solved. Otherwise their lengths follow from
-    how easy they are, and each reaches its part of the tolerance.
+    how easy they are, and each reaches its part of the tolerance; none goes beyond a moment at which something jumps.
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class March:
         self.seconds, self.planned = seconds, edges
         self.low, self.high = problem.domain.intervals[axis]
         self.orders = orders(problem, axis)
+        self.jumps = jumps_along(problem, axis)
         self.edges = [self.low]
         self.solutions: list[Solution] = []
         self.rungs: list[Rung] = []
@@ -119,7 +122,7 @@ class March:
 
     def run(self, tell: Callable[[Rung], None] = lambda _: None) -> str:
         """March to the end, or as far as it goes; says why it stopped."""
-        length, least, reason = FIRST * (self.high - self.low), {}, REACHED
+        length, least, reason = (1.0 if self.jumps else FIRST) * (self.high - self.low), {}, REACHED
         state: State | None = None
         corrected: State | None = None
         # Features that were good enough for one stretch are tried first on the next one, if it is as long.
@@ -143,7 +146,7 @@ class March:
             if not reached and self.planned is None:
                 length /= 2
                 if length < self.shortest * (self.high - self.low):
-                    return NO_LARGER
+                    return why if why == UNDETERMINED else NO_LARGER
                 continue
             reason = reason if reached else why
             self._take(climb, end)
@@ -167,7 +170,8 @@ class March:
         if self.planned is not None:
             return self.planned[len(self.edges)]
         begin = self.edges[-1]
-        return self.high if begin + SLIVER * length >= self.high else begin + length
+        last = next((place for place in self.jumps if place > begin), self.high)
+        return last if begin + SLIVER * length >= last else begin + length
 
     def _climb(self, problem: Problem, left: float | None, least: dict[str, float], known: Plan | None) -> Climb:
         low, high = problem.domain.intervals[self.axis]

@@ -22,13 +22,14 @@ from anagram.climbing.climb import (
     is_one_rung,
 )
 from anagram.climbing.judging import Judgement
-from anagram.climbing.march import March
+from anagram.climbing.march import STOPPED, March
 from anagram.compound import Compound
 from anagram.compound.batch import sample
 from anagram.compound.judge import Judge
 from anagram.solution import Solution
 from anagram.statement.condition import describe_point
 from anagram.statement.domains import Along, Kronecker
+from anagram.statement.jumps import jumps_along
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import in_natural_sizes, natural_sizes
 from anagram.statement.stretches import evolution_axis, stretch_edges
@@ -105,9 +106,19 @@ def find(
     """Climb; where a network does not get hold of an evolution, march. With `stretches`, march along these at once."""
     if stretches is not None:
         axis, edges = stretch_edges(problem, stretches)
-        return _marched(March(problem, axis, tol, seed, train, seconds, given, edges), None, tell)
+        march = March(problem, axis, tol, seed, train, seconds, given, edges)
+        return _marched(march, None, march.run(tell))
     axis = None if is_one_rung(given) or given.points is not None else evolution_axis(problem)
     on_a_line = problem.domain.dimension == 1
+    earlier: list[Rung] = []
+    if axis is not None and jumps_along(problem, axis):
+        # Where something is switched on or off, a stretch ends: the solution is smooth on both sides.
+        march = March(problem, axis, tol, seed, train, seconds, given)
+        reason = march.run(tell)
+        if march.is_whole or (march.solutions and reason in STOPPED):
+            return _marched(march, None, reason)
+        axis, earlier = None, march.rungs
+        seconds = None if seconds is None else max(0.0, seconds - march.spent)
 
     def give_up(rungs: Sequence[Rung], plan: Plan) -> bool:
         # In space the ladder is climbed to its end: a march would take a ladder for each of its stretches.
@@ -118,10 +129,14 @@ def find(
 
     climb = Climb(problem, tol, seed, train, seconds, given, give_up=give_up)
     reason = climb.run(tell)
+    # As many initial values as derivatives determine an ordinary equation: where the whole seems to be left open,
+    # it has grown so much that rounding hides where it began.
+    leaves = (GAVE_UP, NO_LARGER, UNDETERMINED) if on_a_line else (GAVE_UP, NO_LARGER)
     # In space a stretch has no more digits than the whole: a tolerance of 0 is not what a march is for.
-    if axis is not None and reason in (GAVE_UP, NO_LARGER) and (on_a_line or tol > 0):
+    if axis is not None and reason in leaves and (on_a_line or tol > 0):
         left = None if seconds is None else max(0.0, seconds - climb.spent)
-        return _marched(March(problem, axis, tol, seed, train, left, given), climb, tell)
+        march = March(problem, axis, tol, seed, train, left, given)
+        return _marched(march, climb, march.run(tell))
     # Where the conditions do not determine the solution, no agreement of rungs says that one of them is it.
     place = climb.best if reason != UNDETERMINED else len(climb.rungs) - 1
     judgement = climb.estimate(place)
@@ -129,13 +144,12 @@ def find(
         reason = ROUNDED
     elif reason in (NO_LARGER, TIME_UP) and judgement.trusted and judgement.value <= tol:
         reason = REACHED  # it was not looked at before
-    return Found(climb.solutions[place], judgement, climb.rungs, reason, tol)
+    return Found(climb.solutions[place], judgement, [*earlier, *climb.rungs], reason, tol)
 
 
-def _marched(march: March, climb: Climb | None, tell: Tell) -> Found:
-    """What a march comes to, after a climb that did not get hold of the whole, if there was one."""
+def _marched(march: March, climb: Climb | None, reason: str) -> Found:
+    """What a march came to, after a climb that did not get hold of the whole, if there was one."""
     problem, tol = march.problem, march.tol
-    reason = march.run(tell)
     rungs = [*(climb.rungs if climb is not None else ()), *march.rungs]
     if climb is not None and not march.is_whole:
         # It did not come to the end: what one network found of the whole is all there is.

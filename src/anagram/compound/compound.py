@@ -21,6 +21,7 @@ from anagram.compound.laid import Laid
 from anagram.compound.layout import BY_POINTS, EVERYWHERE, Layout, current
 from anagram.compound.residual_map import Gram, ResidualMap, Theta, gram_of, triangle_of
 from anagram.compound.reuse import traced_text
+from anagram.environment import device_memory, has_accelerator
 from anagram.models.parametric import ParametricModel
 from anagram.statement.beyond import with_shared
 from anagram.statement.condition import real_rows, with_fields
@@ -31,8 +32,10 @@ from anagram.statement.problem import Problem
 
 Carry = TypeVar("Carry")
 
-# The features of one chunk of points take about this much memory; a few such arrays exist at a time.
+# The features of one chunk of points take about this much memory; a few such arrays exist at a time. A processor has
+# them in its caches, in part; a GPU is busy only with thousands of points at once.
 CHUNK_BYTES = 64 * 2**20
+MOST_CHUNK_BYTES, CHUNK_SHARE = 2 * 2**30, 64  # on accelerators: this part of their memory, and not more
 
 
 class Numbers(NamedTuple):
@@ -53,14 +56,14 @@ class Compound(ResidualMap):
         self,
         problem: Problem,
         model: ParametricModel,
-        chunk_bytes: int = CHUNK_BYTES,
+        chunk_bytes: int | None = None,
         numbers: Numbers | None = None,
         layout: Layout | None = None,
     ) -> None:
         self.layout = current() if layout is None else layout
         self.problem = problem
         self.model = model if numbers is None else model.placed(numbers.units)
-        self.chunk_bytes = chunk_bytes
+        self.chunk_bytes = usual_chunk_bytes() if chunk_bytes is None else chunk_bytes
         self.numbers = Numbers(operator_numbers(problem), model.placement) if numbers is None else numbers
 
     def with_numbers(self, numbers: Numbers) -> Compound:
@@ -231,7 +234,9 @@ class Compound(ResidualMap):
             stacked = jnp.concatenate([jacobian, rows[:, None]], axis=1)
             return jnp.linalg.qr(jnp.concatenate([factor, stacked]), mode="r")
 
-        return self._fold(theta, parts, jnp.zeros((theta.size + 1, theta.size + 1)), add)
+        # Each chunk is factorised with the triangle of those before: with fewer rows than that has, most of the work
+        # would be done on the triangle again and again.
+        return self._fold(theta, parts, jnp.zeros((theta.size + 1, theta.size + 1)), add, theta.size)
 
     # -- products with J, which is never there: see `anagram.compound.products` ---------------------------
     def square(self, theta: Theta, batch: Batch) -> Float[Array, ""]:
@@ -293,10 +298,13 @@ class Compound(ResidualMap):
         parts: list[tuple[str, ConditionBatch]],
         start: Carry,
         add: Callable[[Carry, Array, Array], Carry],
+        fewest: int = 1,
     ) -> Carry:
+        """Add up over chunks with at least so many rows."""
         total = start
         for key, part in parts:
-            chunks = self.in_chunks(part, theta.size)
+            at_least = -(-fewest // part.source.shape[1])
+            chunks = _in_chunks(part, max(at_least, self.chunk(part, theta.size)))
 
             def update(carry: Carry, chunk: ConditionBatch, key: str = key) -> tuple[Carry, None]:
                 rows, jacobian = jax.vmap(lambda p: self.point_features(key, theta, p))(chunk)
@@ -307,6 +315,12 @@ class Compound(ResidualMap):
             else:
                 total, _ = jax.lax.scan(update, total, chunks)
         return total
+
+
+def usual_chunk_bytes() -> int:
+    """How much memory the features of one chunk of points take on the devices of this run."""
+    there = device_memory() if has_accelerator() else None
+    return CHUNK_BYTES if there is None else min(MOST_CHUNK_BYTES, max(CHUNK_BYTES, there // CHUNK_SHARE))
 
 
 def operator_numbers(problem: Problem) -> dict[str, Float[Array, " numbers"]]:

@@ -2,6 +2,7 @@
 
 from anagram.models.corners import singular_corners
 from anagram.models.features import Features, trained_layers
+from anagram.models.kinks import Kink, kinks_of
 from anagram.models.linear import Fourier, Polynomial
 from anagram.models.mlp import MLP
 from anagram.models.parametric import ParametricModel, count_parameters
@@ -14,12 +15,14 @@ __all__ = [
     "Enriched",
     "Features",
     "Fourier",
+    "Kink",
     "ModelSpec",
     "ParametricModel",
     "Pieces",
     "Polynomial",
     "Singular",
     "count_parameters",
+    "kinks_of",
     "singular_corners",
     "spec_from_json",
     "spec_to_json",

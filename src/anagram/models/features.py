@@ -92,6 +92,8 @@ class Features(ModelSpec):
         activation: see `anagram.MLP`.
         seed: for the features; the parameters are zero at first.
         trained: the hidden layers of a network on top of which the features are drawn, see `trained_layers`.
+        couples: how many axes a feature depends on, all sets of so many in turn; 0 for all axes. Sums of functions of one
+            axis or two, in many dimensions, need no others.
         offset, size, drift: see `anagram.MLP`.
     """
 
@@ -105,6 +107,7 @@ class Features(ModelSpec):
         activation: str = "gaussian",
         seed: int = 0,
         trained: dict[str, Any] | None = None,
+        couples: int = 0,
         offset: float | Sequence[float] = 0.0,
         size: float | Sequence[float] = 1.0,
         drift: float | Sequence[float] = DRIFT,
@@ -116,13 +119,17 @@ class Features(ModelSpec):
             raise SettingError(f"the steepness of features is a positive number, or one by axis, not {steepness!r}")
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
             raise SettingError(f"the seed of features is a whole number that is not negative, not {seed!r}")
+        if isinstance(couples, bool) or not isinstance(couples, int | np.integer) or couples < 0:
+            raise SettingError(f"the number of axes that features couple is a whole number or 0, not {couples!r}")
+        if couples and trained is not None:
+            raise SettingError("features on top of trained layers depend on all of them: leave couples= out")
         # The recipe of a network says what else is wrong.
         layers = [] if trained is None else _checked(trained)
         widths = [*(len(b) for _, b in layers), int(width)]
         self.like = MLP(*widths, activation=activation, offset=offset, size=size, drift=drift)
         self.width, self.seed, self.trained = int(width), int(seed), trained
         self.steepness = tuple(float(value) for value in steep)
-        self.activation, self.layers = activation, layers
+        self.activation, self.layers, self.couples = activation, layers, int(couples)
         self.scale = 1.0 if trained is None else float(trained["scale"])
         if trained is not None and trained["activation"] != activation:
             raise SettingError(f"the trained layers have the activation '{trained['activation']}', not '{activation}'")
@@ -157,12 +164,12 @@ class Features(ModelSpec):
         inputs, shape = count_inputs(kinds), velocities_shape(kinds, self.width)
         # Row by row, so that a wider network has the features of a narrower one among its own.
         numbers = rng.standard_normal((self.width, inputs + int(np.prod(shape[1:]))))
+        numbers[:, :inputs] *= self._coupled(kinds)
         direction = numbers[:, :inputs] / np.linalg.norm(numbers[:, :inputs], axis=1, keepdims=True)
         uniform = np.random.default_rng([self.seed, 1]).uniform(size=(self.width, 1 + len(kinds)))
         if len(self.steepness) not in (1, len(kinds)):
             raise SettingError(f"steepness has {len(self.steepness)} numbers, the domain has {len(kinds)} axes")
-        # A periodic axis is seen as a pair.
-        steep = np.repeat(np.broadcast_to(self.steepness, len(kinds)), [1 + (kind is Kind.AROUND) for kind in kinds])
+        steep = np.repeat(np.broadcast_to(self.steepness, len(kinds)), _inputs_by_axis(kinds))
         weight = _grained(steep * uniform[:, :1] * direction)
         drift = np.broadcast_to(np.array(self.like.drift), shape[2:])
         velocities = _grained(drift * numbers[:, inputs:].reshape(shape)) if all(shape) else None
@@ -174,6 +181,18 @@ class Features(ModelSpec):
         return Hidden(
             [jnp.asarray(weight)], [jnp.asarray(bias)], None if velocities is None else jnp.asarray(velocities)
         )
+
+    def _coupled(self, kinds: Kinds) -> np.ndarray:
+        """One where a unit sees an input, zero where it does not."""
+        if self.couples > len(kinds):
+            raise SettingError(f"features couple {self.couples} axes, the domain has {len(kinds)}")
+        if not self.couples:
+            return np.ones((1, count_inputs(kinds)))
+        sets = list(itertools.islice(itertools.combinations(range(len(kinds)), self.couples), self.width))
+        sees = np.zeros((self.width, len(kinds)))
+        for unit in range(self.width):
+            sees[unit, list(sets[unit % len(sets)])] = 1.0
+        return np.repeat(sees, _inputs_by_axis(kinds), axis=1)
 
     def _above(self, domain: Domain, placement: Placement, rng: np.random.Generator) -> Hidden:
         """One layer more on top of the trained ones, of units that bend where these have their values."""
@@ -204,6 +223,7 @@ class Features(ModelSpec):
             "activation": self.activation,
             "seed": self.seed,
             "trained": self.trained,
+            "couples": self.couples,
             **{name: units[name] for name in ("offset", "size", "drift")},
         }
 
@@ -214,7 +234,13 @@ class Features(ModelSpec):
 
     def __repr__(self) -> str:
         below = "".join(f"{len(b)}, " for _, b in self.layers)
-        return f"Features({below}{self.width}, {self.activation})"
+        couples = f", couples={self.couples}" if self.couples else ""
+        return f"Features({below}{self.width}, {self.activation}{couples})"
+
+
+def _inputs_by_axis(kinds: Kinds) -> list[int]:
+    """How many inputs see each axis: a periodic one is seen as a pair."""
+    return [1 + (kind is Kind.AROUND) for kind in kinds]
 
 
 def trained_layers(network: Network, scale: float) -> dict[str, Any]:

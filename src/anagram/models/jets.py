@@ -23,6 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from anagram.models import manyaxes
 from anagram.models.inputs import FirstLayer
 from anagram.statement.expressions import Index
 
@@ -54,6 +55,8 @@ def network_jets(
     Returns:
         The derivatives by index, and the sums in their order.
     """
+    if manyaxes.applies(first, indices, sums):
+        return manyaxes.gradient_jets(first, weights, biases, _DERIVATIVES[activation], indices, sums)
     plan = _Plan(indices, sums)
     columns = _first(first, activation, plan)
     for weight, bias in zip(weights[:-1], biases[:-1], strict=True):
@@ -87,7 +90,8 @@ def _first(layer: FirstLayer, activation: str, plan: _Plan) -> Columns:
     """The derivatives after the first layer and its activation."""
     if layer.is_straight:
         # One partition is left of Faà di Bruno's formula.
-        steep = [layer.weight[:, axis] * layer.slopes[axis] for axis in range(layer.slopes.shape[0])]
+        read = {axis for index in _all(plan) for axis, order in enumerate(index) if order}
+        steep = {axis: layer.weight[:, axis] * layer.slopes[axis] for axis in sorted(read)}
         sigma = activation_derivatives(activation, layer.value(), plan.order)
         columns: Columns = {index: sigma[sum(index)] * _product(steep, index) for index in plan.carried}
         for number, terms in enumerate(plan.sums):
@@ -103,6 +107,11 @@ def _first(layer: FirstLayer, activation: str, plan: _Plan) -> Columns:
         if there:
             before[number] = _add(there)
     return _activated(before, activation, plan)
+
+
+def _all(plan: _Plan) -> Iterator[Index]:
+    yield from plan.carried
+    yield from (index for terms in plan.sums for index, _ in terms)
 
 
 def _linear(columns: Columns, weight: Array, bias: Array, plan: _Plan) -> Columns:
@@ -174,7 +183,7 @@ def _same(one: Sum, other: Sum) -> bool:
     )
 
 
-def _product(steep: list[Array], index: Index) -> Any:
+def _product(steep: dict[int, Array], index: Index) -> Any:
     factors = [steep[axis] for axis, order in enumerate(index) for _ in range(order)]
     return math.prod(factors[1:], start=factors[0]) if factors else 1.0
 

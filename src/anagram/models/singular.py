@@ -23,6 +23,7 @@ from jaxtyping import Array, Float
 
 from anagram.errors import SettingError
 from anagram.models.features import Features
+from anagram.models.kinks import Kink
 from anagram.models.mlp import MLP
 from anagram.models.products import Known, lower, product, product_sum
 from anagram.models.spec import ModelSpec, spec_from_json, spec_to_json
@@ -178,9 +179,9 @@ class EnrichedModule(eqx.Module):
 
 
 class Enriched(ModelSpec):
-    """A recipe with singular functions added: ``MLP(16, 16) + Singular(corner, angle)``."""
+    """A recipe with singular functions or kinks added: ``MLP(16, 16) + Singular(corner, angle)``."""
 
-    def __init__(self, model: ModelSpec, *singular: Singular) -> None:
+    def __init__(self, model: ModelSpec, *singular: Singular | Kink) -> None:
         if isinstance(model, Enriched):
             model, singular = model.model, (*model.singular, *singular)
         if not isinstance(model, ModelSpec):
@@ -216,7 +217,7 @@ class Enriched(ModelSpec):
     @classmethod
     def from_options(cls, options: dict[str, Any]) -> Enriched:
         model = spec_from_json(options["model"])
-        return cls(model, *(Singular(**one) for one in options["singular"]))
+        return cls(model, *(Singular(**one) if "corner" in one else Kink(**one) for one in options["singular"]))
 
     def __repr__(self) -> str:
         return " + ".join(map(repr, (self.model, *self.singular)))

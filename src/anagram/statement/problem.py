@@ -28,6 +28,7 @@ from anagram.statement.domains import Along, Domain, Kronecker, Region
 from anagram.statement.exactly import ansatz_of
 from anagram.statement.expressions import Node, everything
 from anagram.statement.expressions import Unknown as Symbol
+from anagram.statement.jumps import warn_of_lost_jumps
 from anagram.statement.noise import check_measured, first_prior_weight
 from anagram.statement.notation import latex_name
 from anagram.statement.stating import check_names, first_guess, gathered_conditions, known_solutions, stated_unknowns
@@ -121,6 +122,7 @@ class Problem:
         if reference is not None and (solution is not None or len(self.unknowns) > 1):
             raise ProblemError("give either solution= or reference=, and a reference only for a single unknown")
         self._check_solution()
+        warn_of_lost_jumps(self)
         self.guess = None if guess is None else deflation.guess_of(self, guess)
         self._is_stated = True
 

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 WAVES = (1.0, 1.5, 1.0, 1.5)
 WAVES_AROUND = (1.0, 2.0, 1.0, 2.0)
 NEXT_PAIR = 1.2  # times as many on the third and fourth axis as on the first and second, and so on
+# A product over a hundred axes is zero nearly everywhere, and huge where it is not: with more axes than these, waves are
+# sums of products over a few axes each.
+MOST_TOGETHER, TOGETHER = 12, 4
 SLOWEST, FASTEST, DRIFTS = 1.0, 100.0, 24  # radians along an open axis that are looked at, and how many of them
 SMALLEST, LARGEST = 1e-60, 1e60  # of sizes that are looked for
 CANCELLED = 1e-6  # of what a shift changes: waves that change less cancel each other
@@ -303,7 +306,10 @@ class _AnyWaves:
 
 
 class _Waves:
-    """offset + size·√2ⁿ Π cos(π k z_i + φ_i) for each unknown, z from 0 to 1 along every axis; periodic where it is."""
+    """offset + size·√2ⁿ Π cos(π k z_i + φ_i) for each unknown, z from 0 to 1 along every axis; periodic where it is.
+
+    Of many axes, a sum of such products over a few of them each.
+    """
 
     adds_up = False
 
@@ -320,10 +326,11 @@ class _Waves:
         # As long as the box that an unknown lives in.
         boxes = {u.name: u.box(domain) for u in problem.unknowns}
         # Other numbers on every axis: on a wave that is the same along two of them, u_tt − u_xx vanishes.
+        most = domain.dimension if domain.dimension <= MOST_TOGETHER else TOGETHER
         halves = [
             2 * WAVES_AROUND[(wave + k) % len(WAVES)]
             if axis in domain.periodic_axes
-            else WAVES[(wave + k) % len(WAVES)] * NEXT_PAIR ** (k // 2)
+            else WAVES[(wave + k) % len(WAVES)] * NEXT_PAIR ** (k % most // 2)
             for k, axis in enumerate(domain.axes)
         ]
         # As many half waves from one end of every axis to the other.
@@ -349,14 +356,22 @@ class _Waves:
 
     def _wave(self, name: str, x: Any, phase: np.ndarray, index: tuple[int, ...]) -> Any:
         low, number = self.places[name]
-        product = 1.0
-        for axis, order in enumerate(index):
-            if number[axis] == 0:
-                product = product * (0.0 if order else 1.0)
+        if any(order and number[axis] == 0 for axis, order in enumerate(index)):
+            return 0.0
+        moving = np.flatnonzero(number).tolist()
+        size = len(moving) if len(moving) <= MOST_TOGETHER else TOGETHER
+        groups = [moving[first : first + size] for first in range(0, len(moving), max(1, size))] or [[]]
+        total = 0.0
+        for group in groups:
+            if any(order and axis not in group for axis, order in enumerate(index)):
                 continue
-            argument = number[axis] * (x[axis] - low[axis]) + phase[axis] + order * np.pi / 2
-            product = product * np.sqrt(2) * number[axis] ** order * np.cos(argument)
-        return product
+            product = 1.0
+            for axis in group:
+                order = index[axis]
+                argument = number[axis] * (x[axis] - low[axis]) + phase[axis] + order * np.pi / 2
+                product = product * np.sqrt(2) * number[axis] ** order * np.cos(argument)
+            total = total + product
+        return total / np.sqrt(len(groups))
 
 
 def _points(region: Region, domain: Domain) -> Any:

@@ -30,6 +30,7 @@ from anagram.statement.domains import GaussLegendre, Kronecker, PointRule
 from anagram.statement.domains.rules import MOST_NODES, Fejer
 from anagram.statement.expressions import Derivatives, Leaf, Wanted
 from anagram.statement.fields import Field, Frame
+from anagram.statement.jumps import jumps_inside
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import in_natural_sizes, natural_sizes
 from anagram.statement.unknowns import Unknowns
@@ -287,6 +288,8 @@ def _fresh_rules(problem: Problem, inside: int, which: int) -> dict[str, PointRu
     if problem.domain.dimension > 2:
         return rules
     nodes = min(MOST_NODES, max(3, round(inside ** (1 / problem.domain.dimension))) + which // 2)
+    if jumps_inside(problem):
+        nodes += nodes % 2  # a node in the middle may be where an equation jumps, and belong to neither side
     rule = GaussLegendre(nodes) if which % 2 == 0 else Fejer(nodes)
     return {**rules, **{key: rule for key in problem.soft if problem.region(key).dimension > 0}}
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from anagram.errors import FileError
-from anagram.models import MLP, Enriched, Features, ModelSpec, singular_corners
+from anagram.models import MLP, Enriched, Features, ModelSpec, kinks_of, singular_corners
 from anagram.statement.domains import Box, Cells, GaussLegendre, Kronecker, PointRule, PointSet
 from anagram.statement.domains.rules import MOST_NODES
+from anagram.statement.jumps import jumps_inside
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import Sizes
 
@@ -38,6 +39,7 @@ class Plan:
         times: how much steeper they are along one axis than along the others.
         axis: the number of this axis.
         below: the number of the rung on whose hidden layers they are drawn; −1 for none.
+        couples: how many axes each of them depends on; 0 for all.
     """
 
     level: int
@@ -51,27 +53,32 @@ class Plan:
     times: float = 1.0
     axis: int = 0
     below: int = -1
+    couples: int = 0
 
     def model(self, problem: Problem, sizes: Sizes, seed: int = 0, trained: dict[str, Any] | None = None) -> ModelSpec:
         """The network of the level with so many layers, as wide as its number of parameters allows.
 
-        It is enriched with singular functions where the domain has corners that ask for them. Features are drawn with
+        It is enriched with singular functions where the domain has corners that ask for them, and with kinks where the
+        equation jumps. Features are drawn with
         the seed, on top of the trained layers if there are some.
         """
         wanted, sought = self.features or LEVELS[self.level], problem.sought
-        corners = singular_corners(problem)
+        added = (*singular_corners(problem), *kinks_of(problem))
         units: dict[str, Any] = {"offset": sizes.offset, "size": sizes.size}
         units |= {"drift": sizes.drift} if sizes.drift else {}
 
         def network(width: int) -> ModelSpec:
             plain = MLP(*[width] * self.depth, scale=self.scale, **units)
             if self.features:
-                kind = {} if trained is None else {"trained": trained, "activation": trained["activation"]}
+                kind: dict[str, Any] = (
+                    {} if trained is None else {"trained": trained, "activation": trained["activation"]}
+                )
                 # Other features on every rung: they are compared with each other.
                 numbers = (seed, self.features, self.steepness, self.times, self.axis, self.density, self.below)
                 drawn = zlib.crc32(repr(numbers).encode())
+                kind |= {"couples": self.couples} if self.couples else {}
                 plain = Features(width, steepness=self._steepness(problem), seed=drawn, **kind, **units)
-            return Enriched(plain, *corners) if corners else plain
+            return Enriched(plain, *added) if added else plain
 
         if self.features:
             each = network(2).count(sought.domain, sought.outputs) - network(1).count(sought.domain, sought.outputs)
@@ -162,6 +169,8 @@ def rung_points(plan: Plan, problem: Problem, parameters: int) -> dict[str, Poin
     """Points for a rung, by condition: those of Gauss and Legendre in few dimensions, random ones in more."""
     dimension, inside = problem.domain.dimension, inside_points(plan, problem, parameters)
     nodes = min(MOST_NODES, max(3, round(inside ** (1 / dimension))))
+    if jumps_inside(problem):
+        nodes += nodes % 2  # a node in the middle may be where an equation jumps, and belong to neither side
     rules: dict[str, PointRule] = {}
     for key in problem.soft:
         region = problem.region(key)

@@ -4,11 +4,13 @@ A step of such a rung is a linear least-squares problem, so that a rung takes a 
 quickly. Where a solution is smooth its error falls faster than any power of the width, and these rungs are all there is
 to do. They come first. How steep the features should be is found at the smallest width, where trying costs nothing.
 Where a solution is not smooth, features are drawn on top of the hidden layers of a small network that was trained and
-got hold of it.
+got hold of it. In many dimensions features are too few for all directions: those that depend on one axis or two are
+tried, of which many solutions are sums.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -26,6 +28,9 @@ EDGE = {0.5: 0.25, 2.0: 4.0}  # where the best one of these is at the edge, what
 UNEVEN, MOST_UNEVEN = 3.0, 20.0  # times as steep along one axis as along the others
 ABOVE = 1.0  # steepness of features on top of trained layers
 DENSITY = {1: 4.0, 2: 3.0, 3: 3.0}  # rows for each parameter
+DENSITY_IN_MANY = 6.0  # in more dimensions
+COUPLED = (1, 2)  # axes that a feature depends on, in more dimensions
+EACH_AXIS, FEWEST = 60, 24  # features for each axis there: how many there should be, and with how few it is tried
 DENSITY_ABOVE = 6.0  # on top of trained layers, which are finer than a rule of few nodes
 DENSER, DENSEST = 2.5, 40.0  # times as many points where they are too few, and rows for each parameter at most
 TWICE = 2  # the parameters of a network, at least, are features on top of it
@@ -64,9 +69,9 @@ class Width:
 
 def next_spread(facts: Width, rungs: Sequence[Rung]) -> Plan | None:
     """The next rung of features all over the domain; None if there is none worth trying."""
-    if facts.dimension > MOST_DIMENSIONS:
-        return None
     own = [r for r in rungs if r.plan.features and r.plan.below < 0]
+    if facts.dimension > MOST_DIMENSIONS:
+        return _next_coupled(facts, own)
     first = facts.known or Plan(0, features=facts.first, steepness=_steepness(facts), density=DENSITY[facts.dimension])
     if not own:
         return first
@@ -115,6 +120,35 @@ def _raced(facts: Width, first: Plan, raced: Sequence[Rung]) -> Plan | None:
     return next((p for p in others if p not in uneven and (p is more or len(steepnesses) == 1)), None)
 
 
+def _next_coupled(facts: Width, own: Sequence[Rung]) -> Plan | None:
+    """The next rung of features that depend on few axes; none, where the solution is no sum of such."""
+    each = facts.dimension * facts.fields
+    sizes = [s for s in SIZES if s <= facts.most]
+    first = next((s for s in sizes if s >= EACH_AXIS * each), sizes[-1])
+    if first < FEWEST * each:
+        return None
+    if not own:
+        return _coupled(facts, first, COUPLED[0])
+    best = _best(own)
+    if len(own) == 1 and _is_enough(facts, best):
+        return replace(best.plan, steepness=NEARBY * best.plan.steepness)
+    raced = [r for r in own if r.plan.features == own[0].plan.features]
+    untried = [n for n in COUPLED if all(r.plan.couples != n for r in raced)]
+    if untried and not _is_enough(facts, best):
+        return _coupled(facts, first, untried[0])
+    if best.outcome.residual > GOT_HOLD:
+        return None
+    levels = _levels([r for r in own if r.plan.couples == best.plan.couples])
+    return _wider(facts, levels[-1], 2 * first) if len(levels) == 1 else _onwards(facts, levels)
+
+
+def _coupled(facts: Width, size: int, couples: int) -> Plan:
+    """Features that depend on so many axes, as steep as those in so many dimensions."""
+    sets = math.comb(facts.dimension, couples) * facts.fields
+    steepness = STEEPNESS[couples] * max(1.0, size / sets) ** (1 / couples)
+    return Plan(0, features=size, steepness=steepness, density=DENSITY_IN_MANY, couples=couples)
+
+
 def next_above(facts: Width, rungs: Sequence[Rung]) -> Plan | None:
     """The next rung of features on top of the network that was trained last; None if none is worth trying."""
     networks = [(k, r) for k, r in enumerate(rungs) if not r.plan.features]
@@ -148,8 +182,8 @@ def _onwards(facts: Width, levels: Sequence[Rung]) -> Plan | None:
     gained = before.outcome.residual / max(now.outcome.residual, 1e-300)
     if now.outcome.residual <= ROUNDING and gained < PAYS:
         return None
-    root = 1 / facts.dimension
-    sizes = [r.plan.features**root for r in (before, now)]
+    dimension = now.plan.couples or facts.dimension
+    sizes = [r.plan.features ** (1 / dimension) for r in (before, now)]
     rate = np.log(max(gained, 1e-300)) / (sizes[1] - sizes[0])
     if gained < PAYS or now.outcome.residual > HOLDS:
         return None
@@ -157,7 +191,7 @@ def _onwards(facts: Width, levels: Sequence[Rung]) -> Plan | None:
     estimate = now.outcome.estimate
     each = estimate / now.outcome.residual if estimate and np.isfinite(estimate) else 1.0
     missing = np.log(max(now.outcome.residual * each / (0.3 * facts.goal), 1.0))
-    wanted = (sizes[1] + missing / rate) ** facts.dimension
+    wanted = (sizes[1] + missing / rate) ** dimension
     if wanted > LONGEST * facts.most:
         return None  # too wide by far: a network that is trained as a whole will do better
     return _wider(facts, now, int(min(wanted, LONGEST * now.plan.features)))
@@ -169,7 +203,8 @@ def _wider(facts: Width, now: Rung, wanted: int) -> Plan | None:
     if not sizes:
         return None
     size = next((s for s in sizes if s >= wanted), sizes[-1])
-    steeper = 1.0 if now.plan.below >= 0 else (size / now.plan.features) ** (1 / facts.dimension)
+    dimension = now.plan.couples or facts.dimension
+    steeper = 1.0 if now.plan.below >= 0 else (size / now.plan.features) ** (1 / dimension)
     return replace(now.plan, features=size, steepness=steeper * now.plan.steepness)
 
 
