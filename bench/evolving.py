@@ -31,7 +31,7 @@ from anagram.catalogue.references.ring import Equation, RingReference
 BDF4 = (np.array([48.0, -36.0, 16.0, -3.0]) / 25, 12.0 / 25)
 CUTOFFS = (1e-13, 1e-11, 1e-9, 1e-7, 1e-5)  # of the largest singular value of the features; the best one counts
 LENGTHS = (1.0, 0.3)
-ITERATIONS = 4  # Gauss and Newton's steps for one step of time, at most
+ITERATIONS = 8  # Gauss and Newton's steps for one step of time, at most
 FITTED = 60  # of them for the values at the beginning
 
 
@@ -133,7 +133,7 @@ def evolve(name: str, widths: list[int], steps: int, points: int) -> dict[str, A
         before = np.inf
         for _ in range(most):
             theta, left = step(theta, known, lead)
-            if not float(left) < 0.5 * before:
+            if not float(left) < 0.7 * before:
                 break
             before = float(left)
         return theta
