@@ -195,6 +195,7 @@ def main() -> None:
     parser.add_argument("--widths", type=int, nargs="+", default=[12, 12])
     parser.add_argument("--steps", type=int, nargs="+", default=[200, 400, 800])
     parser.add_argument("--points", type=int, default=512)
+    parser.add_argument("--stretches", type=int, default=4, help="0: the whole of time alone")
     parser.add_argument("--tol", type=float, default=1e-6)
     parser.add_argument("--seconds", type=float, default=60.0)
     args = parser.parse_args()
@@ -204,7 +205,9 @@ def main() -> None:
                 print(json.dumps({"problem": name, **evolve(name, args.widths, steps, args.points)}), flush=True)
         if "slabs" in args.ways:
             print(json.dumps({"problem": name, **slabs(name, args.tol, args.seconds)}), flush=True)
-            print(json.dumps({"problem": name, **slabs(name, args.tol, args.seconds, stretches=4)}), flush=True)
+            if args.stretches:
+                cut = slabs(name, args.tol, args.seconds, stretches=args.stretches)
+                print(json.dumps({"problem": name, **cut}), flush=True)
 
 
 if __name__ == "__main__":

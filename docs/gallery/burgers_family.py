@@ -16,7 +16,8 @@ from scipy.stats import qmc
 import anagram as ag
 from anagram.catalogue.references.burgers import BurgersReference
 
-LOW, HIGH = 0.01, 1.0
+WANTED, HIGH = 0.01, 1.0
+LOW = 0.008  # a family is worst where it ends: this one is a little larger than what is wanted
 PIECES = 4
 STEPS = 170  # and points, for each piece
 POINTS = 6144
@@ -100,7 +101,7 @@ def main() -> None:
     pieces = {"nu": PIECES}
     solution = ag.solve(problem(), model, points=points, steps=STEPS, options=options, stretches=pieces)
     print(f"the family: {time.perf_counter() - begin:.0f} s, {solution.summary['seconds']:.0f} s of them training")
-    nus = np.geomspace(LOW, HIGH, 9)
+    nus = np.geomspace(WANTED, HIGH, 9)
     errors = [relative_error(solution.at(nu=float(nu)), float(nu)) for nu in nus]
     print("relative errors", ", ".join(f"{nu:.3g}: {e:.1e}" for nu, e in zip(nus, errors, strict=True)))
     print(solution.errors_along("nu"))
