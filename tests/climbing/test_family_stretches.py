@@ -64,3 +64,13 @@ def test_members_that_need_others_are_not_parted(condition, said):
     problem = ag.Problem(BOX, {**decaying().conditions, "more": condition()})
     with pytest.raises(SettingError, match=said):
         ag.solve(problem, stretches={"k": 2})
+
+
+def test_points_that_were_chosen_are_dealt():
+    k, x = np.meshgrid(np.geomspace(0.25, 4, 12), np.linspace(0.02, 0.98, 12), indexing="ij")
+    points = {"equation": ag.Chosen(k=k, x=x)}
+    solution = ag.solve(decaying(), ag.MLP(6), points=points, steps=40, stretches={"k": [1.0]}, progress=False)
+    assert float(np.max(np.abs(solution(k=k, x=x) - np.exp(-k * x)))) < 0.1
+    few = {"equation": ag.Chosen(k=k[:3], x=x[:3])}
+    with pytest.raises(SettingError, match="no points between k=1 and k=4"):
+        ag.solve(decaying(), ag.MLP(6), points=few, steps=2, stretches={"k": [1.0]}, progress=False)

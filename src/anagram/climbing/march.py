@@ -5,7 +5,8 @@ Families are cut along a parameter in the same way; members need no others, so t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
@@ -28,6 +29,8 @@ from anagram.climbing.judging import Judgement, rms
 from anagram.errors import AnagramError
 from anagram.models import ParametricModel, Pieces
 from anagram.solution import Solution
+from anagram.statement.domains import Chosen
+from anagram.statement.domains.cutting import cut_points
 from anagram.statement.jumps import jumps_along
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import in_natural_sizes
@@ -62,6 +65,13 @@ def _shorten_in_space(rungs: Sequence[Rung], plan: Plan) -> bool:
 def _never(_: Sequence[Rung], __: Plan) -> bool:
     """Stretches that are given stay as they are."""
     return False
+
+
+def _dealt(points: Any, axis: str, low: float, high: float) -> Any:
+    """Points that were chosen, to the stretch in which they lie; rules are the same for all of them."""
+    if isinstance(points, Mapping):
+        return {key: _dealt(rule, axis, low, high) for key, rule in points.items()}
+    return cut_points(points, axis, low, high) if isinstance(points, Chosen) else points
 
 
 class March:
@@ -164,7 +174,9 @@ class March:
         return last if begin + SLIVER * length >= last else begin + length
 
     def _climb(self, problem: Problem, left: float | None, least: dict[str, float], known: Plan | None) -> Climb:
-        given, give_up = self.given, self.give_up
+        low, high = problem.domain.intervals[self.axis]
+        given = replace(self.given, points=_dealt(self.given.points, self.axis, low, high))
+        give_up = self.give_up
         tol = self.local * self.tol
         return Climb(problem, tol, self.seed, self.train, left, given, least=least, give_up=give_up, known=known)
 

@@ -1,13 +1,17 @@
-"""Domains and regions cut along an axis: what of them lies between two values of it."""
+"""Domains, regions and points cut along an axis: what of them lies between two values of it."""
 
 from __future__ import annotations
 
+import numpy as np
+
+from anagram.errors import SettingError
 from anagram.statement.domains.box import Box, Face
 from anagram.statement.domains.domain import Domain
 from anagram.statement.domains.intervals import Interval, between
 from anagram.statement.domains.outline import Outlined
 from anagram.statement.domains.patch import Held, Patch, Patches
 from anagram.statement.domains.region import Region, Union
+from anagram.statement.domains.rules import Chosen
 from anagram.statement.domains.shape import Product
 from anagram.statement.domains.slices import Along, Slice
 
@@ -70,6 +74,17 @@ def cut_region(region: Region, domain: Domain, axis: str, whole: Interval) -> Re
     if isinstance(region, Slice) and not isinstance(region, Along) and box is not None and axis not in region.held:
         return Slice(box, region.held)
     return None
+
+
+def cut_points(points: Chosen, axis: str, low: float, high: float) -> Chosen:
+    """Those of the points that were chosen that lie between two values of an axis."""
+    if axis not in points.columns:
+        return points
+    kept = (points.columns[axis] >= low) & (points.columns[axis] <= high)
+    if not np.any(kept):
+        raise SettingError(f"Chosen has no points between {axis}={low:g} and {axis}={high:g}: each stretch needs some")
+    weights = None if points.weights is None else points.weights[kept]
+    return Chosen(weights=weights, **{name: values[kept] for name, values in points.columns.items()})
 
 
 def _cut_box(box: Box, axis: str, low: float, high: float) -> Box:
