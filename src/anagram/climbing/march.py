@@ -29,7 +29,7 @@ from anagram.statement.sizes import in_natural_sizes
 from anagram.statement.stretches import State, orders, stretch
 from anagram.tangent.estimate import ErrorEstimate, Estimator, too_far_to_linearise
 from anagram.training.ladder import LOST, RACE, best
-from anagram.training.rungs import Plan, Rung, inside_points
+from anagram.training.rungs import Plan, Rung, inside_points, node_shares
 from anagram.training.setting import Setting
 
 FIRST = 0.25  # of the whole is tried first
@@ -181,9 +181,10 @@ class March:
     def _carried(self, climb: Climb, against: Problem, solution: Solution) -> ErrorEstimate | None:
         """The estimated error against what the stretch would have begun with, had the last one had no error."""
         scaled = in_natural_sizes(against, climb.sizes) if self.given.method == "auto" else against
-        points = inside_points(climb.rungs[climb.best].plan, against, solution.model.parameters)
+        plan = climb.rungs[climb.best].plan
+        points, shares = inside_points(plan, against, solution.model.parameters), node_shares(plan, against)
         try:
-            return Estimator(scaled, solution.model, points, self.seed, least=climb.least)(solution.theta)
+            return Estimator(scaled, solution.model, points, self.seed, least=climb.least, shares=shares)(solution.theta)
         except AnagramError:
             return None
 

@@ -158,10 +158,12 @@ class Estimator:
         seed: int = 0,
         instead: Sequence[Batch] = ({}, {}),
         least: Mapping[str, float] | None = None,
+        shares: Mapping[str, float] | None = None,
     ) -> None:
         """`instead` has other points for some conditions, in both batches: those of cells that have moved.
 
-        `least` has sizes of unknowns below which errors are not relative to what they are, but to these.
+        `least` has sizes of unknowns below which errors are not relative to what they are, but to these. `shares` says
+        by axis how many times as many nodes it has as others, for models that are finer along some axes.
         """
         self.least = least or {}
         if points is not None and (isinstance(points, bool) or not isinstance(points, int | np.integer) or points < 1):
@@ -170,7 +172,7 @@ class Estimator:
         _refuse_too_large(model.parameters)
         enough = max(ROWS_PER_PARAMETER * model.parameters, enough_points(problem))
         inside = max(int(points or 0), enough)
-        rules = [_fresh_rules(problem, inside, k + 2 * checked_seed(seed)) for k in range(2)]
+        rules = [_fresh_rules(problem, inside, k + 2 * checked_seed(seed), shares or {}) for k in range(2)]
         drawn = [sample(problem, r, seed=FRESH + 2 * seed + k) for k, r in enumerate(rules)]
         self.batches = [{**batch, **other} for batch, other in zip(drawn, instead, strict=True)]
         self.points = _field_points(model.sought)
@@ -277,7 +279,9 @@ def _on_own_sets(sought: Unknowns, function: Callable[[Array], Any], points: Arr
     return jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=1)[:, order], *found)
 
 
-def _fresh_rules(problem: Problem, inside: int, which: int) -> dict[str, PointRule]:
+def _fresh_rules(
+    problem: Problem, inside: int, which: int, shares: Mapping[str, float]
+) -> dict[str, PointRule]:
     """Points that no run was trained on.
 
     On a line and in the plane they are the nodes of quadrature rules, alternately of Gauss and of Fejér: they see
@@ -286,8 +290,10 @@ def _fresh_rules(problem: Problem, inside: int, which: int) -> dict[str, PointRu
     rules = point_rules(problem, None, inside, random=True)
     if problem.domain.dimension > 2:
         return rules
-    nodes = min(MOST_NODES, max(3, round(inside ** (1 / problem.domain.dimension))) + which // 2)
-    rule = GaussLegendre(nodes) if which % 2 == 0 else Fejer(nodes)
+    side = inside ** (1 / problem.domain.dimension)
+    nodes = {axis: min(MOST_NODES, max(3, round(side * s)) + which // 2) for axis, s in shares.items()}
+    even = [] if nodes else [min(MOST_NODES, max(3, round(side)) + which // 2)]
+    rule = GaussLegendre(*even, **nodes) if which % 2 == 0 else Fejer(*even, **nodes)
     return {**rules, **{key: rule for key in problem.soft if problem.region(key).dimension > 0}}
 
 
