@@ -122,7 +122,19 @@ class Climb:
         dimension, fields = problem.domain.dimension, problem.sought.outputs
         noise = bool(problem.measured)
         linear = problem.is_linear
-        self.facts = Facts(dimension, linear, has_data, tol, most_parameters, fixed, detail, fields, noise, known=known, around=_around(problem))
+        self.facts = Facts(
+            dimension,
+            linear,
+            has_data,
+            tol,
+            most_parameters,
+            fixed,
+            detail,
+            fields,
+            noise,
+            known=known,
+            around=_around(problem),
+        )
         # Where known solutions were divided out, errors are those of the equations themselves.
         plain = problem.undeflated
         judged_by = self.scaled if plain is None else in_natural_sizes(plain, natural_sizes(plain))

@@ -20,6 +20,7 @@ from anagram.climbing.climb import (
     TrainRung,
 )
 from anagram.climbing.endings import Ending
+from anagram.climbing.growth import Growth
 from anagram.climbing.judging import Judgement, rms
 from anagram.errors import AnagramError
 from anagram.models import ParametricModel, Pieces
@@ -59,6 +60,15 @@ def _never(_: Sequence[Rung], __: Plan) -> bool:
     return False
 
 
+def _good_enough(climb: Climb) -> Plan | None:
+    """The features with which the next stretch begins: of those as wide as the best ones, what left the least."""
+    best = climb.rungs[climb.best].plan
+    if not best.features or best.below >= 0:
+        return None
+    alike = [r for r in climb.rungs if r.plan.features == best.features and r.plan.below < 0]
+    return min(alike, key=lambda r: r.outcome.residual).plan
+
+
 class March:
     """A march along an axis: the stretches that are done, with their solutions and the errors at their ends.
 
@@ -86,6 +96,7 @@ class March:
         self.solutions: list[Solution] = []
         self.rungs: list[Rung] = []
         self.errors: list[Judgement] = []
+        self.growth = Growth(axis, self.orders)
         self.lost = 0.0  # of the errors: what is not carried along by corrected beginnings
         in_space = problem.domain.dimension > 1
         self.shortest = SHORTEST_IN_SPACE if in_space else SHORTEST
@@ -133,8 +144,7 @@ class March:
                 continue
             reason = reason if reached else why
             self._take(climb, end)
-            known, lasted = climb.rungs[climb.best].plan, end - begin
-            known = known if known.features and known.below < 0 else None
+            known, lasted = _good_enough(climb), end - begin
             # The error that came with the beginning is carried on: this stretch is measured against a corrected one.
             against = problem if corrected is None else stretch(self.problem, self.axis, begin, end, corrected)
             ending = self._judge(climb, against)
@@ -164,13 +174,19 @@ class March:
     def _judge(self, climb: Climb, against: Problem) -> Ending:
         """Estimate the error of the stretch that was taken last, with what it inherited; returns what it ends with."""
         solution, own = self.solutions[-1], climb.estimate(climb.best)
-        found = self._carried(climb, against, solution)
+        changed, estimator = self.growth.state, None
+        if changed is not None:
+            begin, end = self.edges[-2:]
+            estimator = self._estimator(climb, stretch(self.problem, self.axis, begin, end, changed), solution)
+        growth = self.growth.over(estimator, climb)
+        found = None if climb.rungs[climb.best].plan.features else self._carried(climb, against, solution)
         estimate = own.estimate
         if found is not None and found.reliable:
             value, direction, estimate = found.worst + self.lost, found.direction, found
         else:
-            # The tangent space does not say how what came with the beginning goes on: it is taken to stay as it is.
-            inherited = self.errors[-1].value if self.errors else 0.0
+            # The tangent space does not say how what came with the beginning goes on: it grows as a change would that
+            # is carried along. Where there is none it is taken to stay as it is.
+            inherited = growth * self.errors[-1].value if self.errors else 0.0
             value, direction = own.value + inherited, np.zeros_like(solution.theta)
             self.lost = value
         trusted = own.trusted and not too_far_to_linearise(value, linear=self.problem.is_linear)
@@ -180,13 +196,16 @@ class March:
 
     def _carried(self, climb: Climb, against: Problem, solution: Solution) -> ErrorEstimate | None:
         """The estimated error against what the stretch would have begun with, had the last one had no error."""
+        try:
+            return self._estimator(climb, against, solution)(solution.theta)
+        except AnagramError:
+            return None
+
+    def _estimator(self, climb: Climb, against: Problem, solution: Solution) -> Estimator:
         scaled = in_natural_sizes(against, climb.sizes) if self.given.method == "auto" else against
         plan = climb.rungs[climb.best].plan
         points, shares = inside_points(plan, against, solution.model.parameters), node_shares(plan, against)
-        try:
-            return Estimator(scaled, solution.model, points, self.seed, least=climb.least, shares=shares)(solution.theta)
-        except AnagramError:
-            return None
+        return Estimator(scaled, solution.model, points, self.seed, least=climb.least, shares=shares)
 
     @property
     def judgement(self) -> Judgement:

@@ -179,12 +179,14 @@ class Waves(ModelSpec):
 
 def _lattice(count: int, dimension: int) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of turns and phases of the longest waves: the constant, then a cosine and a sine for each vector."""
-    reach = 1
-    while math.prod([2 * reach + 1] * dimension) < 2 * count + 1 and dimension > 1 or 2 * reach + 1 < count + 1:
+    half: list[tuple[int, ...]] = []
+    reach = 0
+    while 1 + 2 * len(half) < count:
         reach += 1
-    line = range(-reach, reach + 1)
-    # One of k and −k; those of one length in an order that is always the same.
-    half = [k for k in itertools.product(*[line] * dimension) if k > (0,) * dimension]
+        line = range(-reach, reach + 1)
+        # One of k and −k, as far as all of a length are there; those of one length in an order that is always the same.
+        every = itertools.product(*[line] * dimension)
+        half = [k for k in every if k > (0,) * dimension and sum(n * n for n in k) <= reach**2]
     half.sort(key=lambda k: (sum(n * n for n in k), k))
     turns = [(0,) * dimension, *(k for k in half for _ in range(2))]
     phase = [0.0, *(p for _ in half for p in (0.0, np.pi / 2))]

@@ -38,6 +38,7 @@ CUTOFF = 1e-11  # of the largest singular value: what is below amplifies roundin
 FIELD_POINTS = 4096  # on which fields are compared
 FREE_POINTS = 128  # on which directions that no condition sees are looked for
 FRESH = 3_000_017  # random numbers that never meet those of training and validation points
+GUARD = 1e-12  # of the lengths of columns: features may be dependent to rounding
 ROWS_PER_PARAMETER = 3
 MATRICES = 6  # of size P×P that an estimate holds at the same time
 # Beyond these the estimate is called unreliable; see docs/theory.md for how often it was wrong on either side.
@@ -179,7 +180,7 @@ class Estimator:
         self.compound = Compound(problem, model)
         key = f"estimate {self.compound.fingerprint} {shapes_text(self.batches, self.points)}"
         programs = reuse(key, lambda: _programs(self.compound))
-        self._direction, self._left, self._fields = (
+        self._direction, self._left, self._fields, self._projection = (
             functools.partial(program, self.compound.numbers) for program in programs
         )
 
@@ -220,6 +221,17 @@ class Estimator:
         """Why the conditions do not determine the solution; nothing if they do. It is quicker than an estimate."""
         free = self._direction(jnp.asarray(theta, dtype=float), self.batches[0], self.points[:, :FREE_POINTS])[1]
         return self._undetermined(float(free))
+
+    def projected(self, theta: Any) -> tuple[float, np.ndarray]:
+        """The change that solves the problem, were it linear: how large it is, relative, and its direction.
+
+        For models that are their own tangent space, and a problem that is a little different from what they solve: one
+        step of least squares, which is quicker than an estimate.
+        """
+        theta = jnp.asarray(theta, dtype=float)
+        direction = np.asarray(self._projection(theta, self.batches[0]))
+        values, change = np.asarray(self._fields(theta, direction, self.points))
+        return self._worst(values, change, theta, {}), direction
 
     def _worst(self, values: np.ndarray, error: np.ndarray, theta: Any, of_coefficients: dict[str, float]) -> float:
         """The largest relative error of the unknowns and coefficients."""
@@ -279,9 +291,7 @@ def _on_own_sets(sought: Unknowns, function: Callable[[Array], Any], points: Arr
     return jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=1)[:, order], *found)
 
 
-def _fresh_rules(
-    problem: Problem, inside: int, which: int, shares: Mapping[str, float]
-) -> dict[str, PointRule]:
+def _fresh_rules(problem: Problem, inside: int, which: int, shares: Mapping[str, float]) -> dict[str, PointRule]:
     """Points that no run was trained on.
 
     On a line and in the plane they are the nodes of quadrature rules, alternately of Gauss and of Fejér: they see
@@ -321,8 +331,17 @@ def _programs(compound: Compound) -> tuple[Callable[..., Any], ...]:
         model = compound.model.placed(numbers.units)
         return jnp.stack(own(lambda x: jax.jvp(lambda t: model.values(t, x), (theta,), (direction,)), points))
 
+    def projection(numbers: Any, theta: Array, batch: Batch) -> Array:
+        triangle, size = compound.with_numbers(numbers).triangle(theta, batch), theta.size
+        lengths = jnp.linalg.norm(triangle[:, :size], axis=0)
+        lengths = jnp.where(lengths > 0, lengths, 1.0)
+        guarded = jnp.concatenate([triangle[:size, :size] / lengths, GUARD * jnp.eye(size)])
+        sides = jnp.concatenate([triangle[:size, size:], jnp.zeros((size, 1))])
+        factor = jnp.linalg.qr(jnp.concatenate([guarded, sides], axis=1), mode="r")
+        return -jax.scipy.linalg.solve_triangular(factor[:size, :size], factor[:size, size]) / lengths
+
     layout = compound.layout
-    return tuple(layout.program(layout.quick_jit(program)) for program in (direction, left, fields))
+    return tuple(layout.program(layout.quick_jit(program)) for program in (direction, left, fields, projection))
 
 
 def estimate_error(
