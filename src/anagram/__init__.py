@@ -108,6 +108,7 @@ __all__ = [
     "Tangent",
     "TangentSpace",
     "Uniform",
+    "Waves",
     "__version__",
     "catalogue",
     "data",
