@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
@@ -32,11 +33,13 @@ from anagram.tangent.estimate import ErrorEstimate, Estimator, too_far_to_linear
 from anagram.training.ladder import LOST, RACE, best
 from anagram.training.rungs import Plan, Rung, inside_points, node_shares
 from anagram.training.setting import Setting
+from anagram.training.wide import SIZES
 
 FIRST = 0.25  # of the whole is tried first
 SHORTEST = 1 / 4096
 SHORTEST_IN_SPACE = 1 / 64  # what takes a ladder for each stretch is not done thousands of times
 LONGER = 1.6
+SPARE = 0.05  # of what a stretch may have: errors below ask for fewer features on the next one
 SLIVER = 1.2  # times a stretch: what is left after it is not left alone
 LOCAL = 0.05  # of the tolerance is left to a stretch: errors add up, and grow
 TOO_LARGE = "errors of stretches have added up to more than can be told from an equation that was linearised"
@@ -60,13 +63,19 @@ def _never(_: Sequence[Rung], __: Plan) -> bool:
     return False
 
 
-def _good_enough(climb: Climb) -> Plan | None:
-    """The features with which the next stretch begins: of those as wide as the best ones, what left the least."""
-    best = climb.rungs[climb.best].plan
-    if not best.features or best.below >= 0:
+def _good_enough(climb: Climb, failed: int) -> Plan | None:
+    """The features with which the next stretch begins: of those as wide as the best ones, what left the least.
+
+    Where they were much better than they had to be, fewer of them, but more than `failed`; waves stay as many.
+    """
+    best = climb.rungs[climb.best]
+    if not best.plan.features or best.plan.below >= 0:
         return None
-    alike = [r for r in climb.rungs if r.plan.features == best.features and r.plan.below < 0]
-    return min(alike, key=lambda r: r.outcome.residual).plan
+    alike = [r for r in climb.rungs if r.plan.features == best.plan.features and r.plan.below < 0]
+    plan = min(alike, key=lambda r: r.outcome.residual).plan
+    narrower = [size for size in SIZES if max(failed, SIZES[0]) < size < plan.features]
+    spare = best.outcome.estimate is not None and best.outcome.estimate <= SPARE * climb.facts.goal
+    return replace(plan, features=narrower[-1]) if plan.waves and spare and narrower else plan
 
 
 class March:
@@ -120,7 +129,7 @@ class March:
         state: State | None = None
         corrected: State | None = None
         # Features that were good enough for one stretch are tried first on the next one, if it is as long.
-        known, lasted = None, 0.0
+        known, lasted, failed = None, 0.0, 0
         while self.edges[-1] < self.high:
             begin, end = self.edges[-1], self._end(length)
             left = None if self.seconds is None else self.seconds - self.spent
@@ -144,7 +153,9 @@ class March:
                 continue
             reason = reason if reached else why
             self._take(climb, end)
-            known, lasted = _good_enough(climb), end - begin
+            widths = [r.plan.features for r in climb.rungs if r.plan.features]
+            failed = max([failed, *(w for w in widths if w < max(widths))])
+            known, lasted = _good_enough(climb, failed), end - begin
             # The error that came with the beginning is carried on: this stretch is measured against a corrected one.
             against = problem if corrected is None else stretch(self.problem, self.axis, begin, end, corrected)
             ending = self._judge(climb, against)

@@ -88,7 +88,7 @@ def next_spread(facts: Width, rungs: Sequence[Rung]) -> Plan | None:
     levels = _levels(own)
     if len(levels) == 1:
         # Of many features there must be many more to tell how fast errors fall.
-        many = facts.race or facts.known is not None
+        many = facts.race or (facts.known is not None and not facts.known.waves)
         plan = _wider(facts, levels[-1], 2 * first.features if many else first.features + 1)
     else:
         plan = _onwards(facts, levels)
