@@ -116,7 +116,7 @@ def draw(names: list[str], soft: np.ndarray, hard: np.ndarray) -> None:
         ax.set(title=title, yticks=rows, yticklabels=names)
         ax.spines[["top", "right"]].set_visible(False)
     panels[0].axvline(TOLERANCE, color="k", lw=1, ls=":")
-    panels[0].set(xscale="log", xlim=(1e-12, 1e-3))
+    panels[0].set(xscale="log", xlim=(1e-17, 1e-3))
     panels[0].invert_yaxis()
     panels[1].legend(frameon=False)
     figure.savefig(Path(__file__).with_suffix(".png"), dpi=110)

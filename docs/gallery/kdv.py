@@ -14,7 +14,7 @@ import numpy as np
 import anagram as ag
 
 DISPERSION = 0.022**2
-STRETCHES = 16  # of time
+STRETCHES = 64  # of time
 MOMENTS = 21  # at which the solution is compared with the reference
 
 

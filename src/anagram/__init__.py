@@ -24,7 +24,7 @@ from anagram.errors import (  # noqa: E402
     SettingError,
 )
 from anagram.methods import Amstramgram, Anagram, Auto, Spring  # noqa: E402
-from anagram.models import MLP, Features, Fourier, Kink, ParametricModel, Polynomial, Singular  # noqa: E402
+from anagram.models import MLP, Features, Fourier, Kink, ParametricModel, Polynomial, Singular, Waves  # noqa: E402
 from anagram.repeat import repeat  # noqa: E402
 from anagram.several import homotopy, modes, solutions  # noqa: E402
 from anagram.solution import Solution, load  # noqa: E402
@@ -111,6 +111,7 @@ __all__ = [
     "Tangent",
     "TangentSpace",
     "Uniform",
+    "Waves",
     "__version__",
     "catalogue",
     "data",

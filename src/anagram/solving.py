@@ -24,7 +24,7 @@ from anagram.keeping.runrecord import how_to_go_on, read_record, versions
 from anagram.keeping.snapshot import START, Snapshot, fingerprint, refuse_another, restore
 from anagram.keeping.solutions import save
 from anagram.methods import Method
-from anagram.models import Features, ModelSpec
+from anagram.models import Features, ModelSpec, Waves
 from anagram.solution import Solution
 from anagram.statement.problem import Problem
 from anagram.statement.stretches import checked_stretches, stretch_edges
@@ -401,7 +401,7 @@ def _last_snapshot(path: Path) -> Snapshot | None:
 
 
 def _setting(case: Case, model: Any, method: Any, points: Any, steps: Any, options: Any, continued: bool) -> Setting:
-    if method is None and isinstance(model, Features):
+    if method is None and isinstance(model, Features | Waves):
         method = "newton"  # they are linear in their parameters
     setting = case.setting if method is None else case.setting.with_method(method)
     if continued and setting.method == "auto":

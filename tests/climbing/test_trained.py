@@ -10,9 +10,22 @@ import numpy as np
 import pytest
 
 import anagram as ag
+from anagram.errors import FileError
 from anagram.keeping import checkpoint
 from anagram.training.goal import Goal
-from climbing.small import KEPT, QUIET, TINY, At, Killed, assert_same_climb, kill, press, two_rungs, without_clock
+from climbing.small import (
+    KEPT,
+    QUIET,
+    TINY,
+    At,
+    Killed,
+    assert_same_climb,
+    decay,
+    kill,
+    press,
+    two_rungs,
+    without_clock,
+)
 from problems import LINE, parabola
 
 
@@ -95,6 +108,10 @@ def test_a_rung_that_was_killed_where_it_would_have_ended_ends_there(tmp_path, m
         with pytest.raises(Killed):
             ag.solve(parabola(), tol=1e-3, folder=tmp_path, **KEPT)
     assert checkpoint.read(tmp_path)[0].record["step"] == last
+    before = json.loads((tmp_path / "run.json").read_text())
+    with pytest.raises(FileError, match="cannot go on with this problem"):
+        ag.resume(tmp_path, decay(), tol=1e-5, **KEPT)
+    assert json.loads((tmp_path / "run.json").read_text()) == before, "what was refused is not written"
     assert_same_climb(ag.resume(tmp_path, parabola(), **KEPT), plain)
 
 

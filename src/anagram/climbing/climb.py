@@ -27,10 +27,10 @@ from anagram.climbing.judging import (
 from anagram.climbing.noisy import good_enough, is_noise
 from anagram.climbing.starts import fitted, layers_of
 from anagram.environment import has_accelerator
-from anagram.models import MLP, Features, ParametricModel, count_parameters
+from anagram.models import MLP, Features, ParametricModel, Waves, count_parameters
 from anagram.solution import Solution
 from anagram.statement.detail import Detail, detail_of
-from anagram.statement.domains import Kronecker, PointSet
+from anagram.statement.domains import Box, Kronecker, PointSet
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import Sizes, in_natural_sizes, natural_sizes
 from anagram.tangent.estimate import ErrorEstimate
@@ -126,7 +126,7 @@ class Climb:
         # An accelerator factorises in the same time what is twice as wide, and more.
         fast = has_accelerator()
         most = MORE_PARAMETERS if fast else MOST_PARAMETERS
-        wide = {"known": known, "most_features": MOST_ON_ACCELERATORS if fast else MOST}
+        wide = {"known": known, "most_features": MOST_ON_ACCELERATORS if fast else MOST, "around": _around(problem)}
         self.facts = Facts(dimension, linear, has_data, tol, most, fixed, detail, fields, noise, **wide)
         # Where known solutions were divided out, errors are those of the equations themselves.
         plain = problem.undeflated
@@ -141,7 +141,8 @@ class Climb:
         self.values: list[dict[str, np.ndarray]] = []
         self._looked: tuple[Solution, dict[str, np.ndarray]] | None = None  # the last one, and its values
         self.judgements: list[Judgement | None] = []
-        self._is_determined = False
+        # What determined the part before this one determines it, too.
+        self._is_determined = known is not None
         self.left_open: tuple[str, ...] = ()  # why the conditions do not determine the solution
 
     # -- the way up -----------------------------------------------------------------------------------
@@ -221,7 +222,7 @@ class Climb:
         if given is None and self.given.method == "auto":
             trained = layers_of(self.solutions[plan.below]) if plan.below >= 0 else None
             return plan.model(self.problem, self.sizes, self.seed, trained)
-        if self.given.method not in IN_UNITS or not isinstance(given, MLP | Features):
+        if self.given.method not in IN_UNITS or not isinstance(given, MLP | Features | Waves):
             return given
         options = given.options()
         if options["offset"] != [0.0] or options["size"] != [1.0]:
@@ -303,8 +304,10 @@ class Climb:
         if not fine and np.sqrt(2 * solution.validation_loss) > NEAR * self.facts.goal:
             return judgement
         # The smallest network that there is says it as well as a large one.
-        small = min(self.solutions, key=lambda s: s.model.parameters, default=solution)
-        self.left_open = judge.undetermined(small)
+        if self.solutions:
+            place = int(np.argmin([s.model.parameters for s in self.solutions]))
+            judge, solution = self._judge(self.rungs[place].plan), self.solutions[place]
+        self.left_open = judge.undetermined(solution)
         self._is_determined = not self.left_open
         return self._if_determined(judgement)
 
@@ -395,6 +398,13 @@ class Climb:
                 known = replace(known, **told)
             self.judgements[place] = known
         return self._if_determined(known)
+
+
+def _around(problem: Problem) -> int:
+    """The number of periodic axes, where waves around them and polynomials along the others can be the model."""
+    domain, everywhere = problem.domain, all(u.on is None and u.along is None for u in problem.unknowns)
+    is_plain = isinstance(domain, Box) and not domain.parameter_axes and everywhere
+    return len(domain.periodic_axes) if is_plain else 0
 
 
 def _precision(facts: Facts, plan: Plan) -> dict[str, float]:

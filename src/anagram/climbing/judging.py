@@ -23,7 +23,7 @@ from anagram.tangent.estimate import (
 )
 from anagram.training.adaptive import AdaptivePoints
 from anagram.training.goal import NEAR
-from anagram.training.rungs import Plan, inside_points
+from anagram.training.rungs import Plan, inside_points, node_shares
 from anagram.training.trainer import Trainer
 
 SAFETY = 2.0  # times what the comparison of two rungs says
@@ -138,8 +138,9 @@ class RungJudge:
             asked = self.asked
             # As many fresh points as the rung is trained on, so that what hides between them is seen.
             points = inside_points(self.plan, asked.problem, solution.model.parameters)
+            shares = node_shares(self.plan, asked.problem)
             self._estimator = Estimator(
-                asked.problem, solution.model, points, asked.seed, self._in_cells(), asked.least
+                asked.problem, solution.model, points, asked.seed, self._in_cells(), asked.least, shares
             )
         return self._estimator
 

@@ -25,6 +25,7 @@ from anagram.climbing.climb import (
     TrainRung,
 )
 from anagram.climbing.endings import Ending
+from anagram.climbing.growth import Growth
 from anagram.climbing.judging import Judgement, rms
 from anagram.errors import AnagramError
 from anagram.models import ParametricModel, Pieces
@@ -37,13 +38,15 @@ from anagram.statement.sizes import in_natural_sizes
 from anagram.statement.stretches import State, orders, stretch
 from anagram.tangent.estimate import ErrorEstimate, Estimator, too_far_to_linearise
 from anagram.training.ladder import LOST, RACE, best
-from anagram.training.rungs import Plan, Rung, inside_points
+from anagram.training.rungs import Plan, Rung, inside_points, node_shares
 from anagram.training.setting import Setting
+from anagram.training.wide import SIZES
 
 FIRST = 0.25  # of the whole is tried first
 SHORTEST = 1 / 4096
 SHORTEST_IN_SPACE = 1 / 64  # what takes a ladder for each stretch is not done thousands of times
 LONGER = 1.6
+SPARE = 0.05  # of what a stretch may have: errors below ask for fewer features on the next one
 SLIVER = 1.2  # times a stretch: what is left after it is not left alone
 LOCAL = 0.05  # of the tolerance is left to a stretch: errors add up, and grow
 TOO_LARGE = "errors of stretches have added up to more than can be told from an equation that was linearised"
@@ -74,6 +77,21 @@ def _dealt(points: Any, axis: str, low: float, high: float) -> Any:
     return cut_points(points, axis, low, high) if isinstance(points, Chosen) else points
 
 
+def _good_enough(climb: Climb, failed: int) -> Plan | None:
+    """The features with which the next stretch begins: of those as wide as the best ones, what left the least.
+
+    Where they were much better than they had to be, fewer of them, but more than `failed`; waves stay as many.
+    """
+    best = climb.rungs[climb.best]
+    if not best.plan.features or best.plan.below >= 0:
+        return None
+    alike = [r for r in climb.rungs if r.plan.features == best.plan.features and r.plan.below < 0]
+    plan = min(alike, key=lambda r: r.outcome.residual).plan
+    narrower = [size for size in SIZES if max(failed, SIZES[0]) < size < plan.features]
+    spare = best.outcome.estimate is not None and best.outcome.estimate <= SPARE * climb.facts.goal
+    return replace(plan, features=narrower[-1]) if plan.waves and spare and narrower else plan
+
+
 class March:
     """A march along an axis: the stretches that are done, with their solutions and the errors at their ends.
 
@@ -102,6 +120,7 @@ class March:
         self.solutions: list[Solution] = []
         self.rungs: list[Rung] = []
         self.errors: list[Judgement] = []
+        self.growth = Growth(axis, self.orders)
         self.lost = 0.0  # of the errors: what is not carried along by corrected beginnings
         in_space = problem.domain.dimension > 1
         self.shortest = SHORTEST_IN_SPACE if in_space else SHORTEST
@@ -126,7 +145,7 @@ class March:
         state: State | None = None
         corrected: State | None = None
         # Features that were good enough for one stretch are tried first on the next one, if it is as long.
-        known, lasted = None, 0.0
+        known, lasted, failed = None, 0.0, 0
         while self.edges[-1] < self.high:
             begin, end = self.edges[-1], self._end(length)
             left = None if self.seconds is None else self.seconds - self.spent
@@ -150,8 +169,9 @@ class March:
                 continue
             reason = reason if reached else why
             self._take(climb, end)
-            known, lasted = climb.rungs[climb.best].plan, end - begin
-            known = known if known.features and known.below < 0 else None
+            widths = [r.plan.features for r in climb.rungs if r.plan.features]
+            failed = max([failed, *(w for w in widths if w < max(widths))])
+            known, lasted = _good_enough(climb, failed), end - begin
             if self.alone:
                 self.errors.append(climb.estimate(climb.best))
                 continue
@@ -187,13 +207,19 @@ class March:
     def _judge(self, climb: Climb, against: Problem) -> Ending:
         """Estimate the error of the stretch that was taken last, with what it inherited; returns what it ends with."""
         solution, own = self.solutions[-1], climb.estimate(climb.best)
-        found = self._carried(climb, against, solution)
+        changed, estimator = self.growth.state, None
+        if changed is not None:
+            begin, end = self.edges[-2:]
+            estimator = self._estimator(climb, stretch(self.problem, self.axis, begin, end, changed), solution)
+        growth = self.growth.over(estimator, climb)
+        found = None if climb.rungs[climb.best].plan.features else self._carried(climb, against, solution)
         estimate = own.estimate
         if found is not None and found.reliable:
             value, direction, estimate = found.worst + self.lost, found.direction, found
         else:
-            # The tangent space does not say how what came with the beginning goes on: it is taken to stay as it is.
-            inherited = self.errors[-1].value if self.errors else 0.0
+            # The tangent space does not say how what came with the beginning goes on: it grows as a change would that
+            # is carried along. Where there is none it is taken to stay as it is.
+            inherited = growth * self.errors[-1].value if self.errors else 0.0
             value, direction = own.value + inherited, np.zeros_like(solution.theta)
             self.lost = value
         trusted = own.trusted and not too_far_to_linearise(value, linear=self.problem.is_linear)
@@ -203,12 +229,16 @@ class March:
 
     def _carried(self, climb: Climb, against: Problem, solution: Solution) -> ErrorEstimate | None:
         """The estimated error against what the stretch would have begun with, had the last one had no error."""
-        scaled = in_natural_sizes(against, climb.sizes) if self.given.method == "auto" else against
-        points = inside_points(climb.rungs[climb.best].plan, against, solution.model.parameters)
         try:
-            return Estimator(scaled, solution.model, points, self.seed, least=climb.least)(solution.theta)
+            return self._estimator(climb, against, solution)(solution.theta)
         except AnagramError:
             return None
+
+    def _estimator(self, climb: Climb, against: Problem, solution: Solution) -> Estimator:
+        scaled = in_natural_sizes(against, climb.sizes) if self.given.method == "auto" else against
+        plan = climb.rungs[climb.best].plan
+        points, shares = inside_points(plan, against, solution.model.parameters), node_shares(plan, against)
+        return Estimator(scaled, solution.model, points, self.seed, least=climb.least, shares=shares)
 
     @property
     def judgement(self) -> Judgement:

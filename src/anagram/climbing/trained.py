@@ -14,7 +14,7 @@ import numpy as np
 
 from anagram.climbing.climb import BY_MONITOR, INTERRUPTED, TIME_UP
 from anagram.compound import processes
-from anagram.errors import ProcessError
+from anagram.errors import AnagramError, ProcessError
 from anagram.keeping.runfolder import RUNGS, RunFolder
 from anagram.keeping.runrecord import RECORD
 from anagram.keeping.snapshot import Snapshot, fingerprint, refuse_another, restore
@@ -136,7 +136,11 @@ class TrainedRungs:
 
     def _restore(self, trainer: Trainer, snapshot: Snapshot, told: Any) -> None:
         assert self.kept is not None
-        refuse_another(self.kept.path, fingerprint(trainer), told)
+        try:
+            refuse_another(self.kept.path, fingerprint(trainer), told)
+        except AnagramError:
+            self.kept.puts_back()
+            raise
         restore(trainer, snapshot)
         self.kept.continues(trainer)
 

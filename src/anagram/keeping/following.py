@@ -36,6 +36,9 @@ class Following(RunFolder):
     def takes_up(self, record: dict[str, Any]) -> None:
         self.configuration = record["configuration"]
 
+    def puts_back(self) -> None:
+        pass
+
     def __call__(self, record: dict[str, Any], run: Kept) -> None:
         pass
 

@@ -83,6 +83,7 @@ class RunFolder:
         self._metrics: IO[str] | None = None
         self._warned = False
         self._record: dict[str, Any] = {}
+        self._before: dict[str, Any] | None = None
 
     @property
     def writes(self) -> bool:
@@ -129,9 +130,16 @@ class RunFolder:
 
     def takes_up(self, record: dict[str, Any]) -> None:
         """A run goes on: what is in the folder is behind it until it ends."""
+        self._before = read_record(self.path)
         self._record, self.configuration = record, record["configuration"]
         with self.guarded("the record"):
             write_record(self.path, {**record, "status": "running"})
+
+    def puts_back(self) -> None:
+        """A run was refused before it went on: its record is what it was, so that it can go on as it was begun."""
+        if self._before is not None:
+            with self.guarded("the record"):
+                write_record(self.path, self._before)
 
     def __call__(self, record: dict[str, Any], run: Kept) -> None:
         """As a monitor, after every block: a line of metrics, and a checkpoint if it is time for one."""

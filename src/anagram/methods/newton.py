@@ -21,6 +21,7 @@ from anagram.methods.base import Method
 DAMPED = 1e-6  # the first damping that is more than a guard against rounding
 STRONGER, WEAKER = 100.0, 1e-3
 TRIALS = 7
+STANDING = 0.99  # of the loss: where a damped step leaves more, it walks about its floor
 LEAST = 0.3  # of the loss: where an undamped step does not even promise to leave less, it is at its floor
 KEPT = 1.5  # times what an undamped step promised to leave: it was as good as linear, and another one brings nothing
 
@@ -110,7 +111,9 @@ class Newton(Method):
         )
         full = trial.damping <= least
         finite = jnp.isfinite(loss) & jnp.all(jnp.isfinite(scaled))
-        stuck = ~lower | (full & ((trial.promised > LEAST * loss) | (trial.loss < KEPT * trial.promised)))
+        standing = ~full & (trial.loss > STANDING * loss)
+        at_floor = full & ((trial.promised > LEAST * loss) | (trial.loss < KEPT * trial.promised))
+        stuck = ~lower | standing | at_floor
         if compound.is_affine:
             stuck = jnp.asarray(True)
         return after, {

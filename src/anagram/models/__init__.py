@@ -9,6 +9,7 @@ from anagram.models.parametric import ParametricModel, count_parameters
 from anagram.models.pieces import Pieces
 from anagram.models.singular import Enriched, Singular
 from anagram.models.spec import ModelSpec, spec_from_json, spec_to_json
+from anagram.models.waves import Waves
 
 __all__ = [
     "MLP",
@@ -21,6 +22,7 @@ __all__ = [
     "Pieces",
     "Polynomial",
     "Singular",
+    "Waves",
     "count_parameters",
     "kinks_of",
     "singular_corners",

@@ -23,6 +23,7 @@ from anagram.models.pieces import PieceByPiece
 from anagram.models.products import combined, lower
 from anagram.models.singular import EnrichedModule
 from anagram.models.spec import ModelSpec
+from anagram.models.waves import WaveNetwork
 from anagram.statement.domains import Kronecker
 from anagram.statement.evaluation import nested
 from anagram.statement.expressions import Derivatives, Index, Leaf, Wanted
@@ -160,7 +161,7 @@ def _outputs(module: Any, x: Array, indices: Sequence[Index], sums: Sequence[Any
     if isinstance(module, EnrichedModule | PieceByPiece):
         return module.jets(x, indices, sums, _outputs)
     orders = [sum(index) for index in indices] + [sum(terms[0][0]) for terms in sums]
-    if isinstance(module, Network | FeatureNetwork) and max(orders) <= HIGHEST_ORDER:
+    if isinstance(module, Network | FeatureNetwork | WaveNetwork) and max(orders) <= HIGHEST_ORDER:
         return module.jets(x, indices, sums)
     read = dict.fromkeys([*indices, *(index for terms in sums for index, _ in terms)])
     values = {index: _nested_outputs(module, x, index) for index in read}

@@ -39,6 +39,7 @@ CUTOFF = 1e-11  # of the largest singular value: what is below amplifies roundin
 FIELD_POINTS = 4096  # on which fields are compared
 FREE_POINTS = 128  # on which directions that no condition sees are looked for
 FRESH = 3_000_017  # random numbers that never meet those of training and validation points
+GUARD = 1e-12  # of the lengths of columns: features may be dependent to rounding
 ROWS_PER_PARAMETER = 3
 ESTIMATE_AT_MOST = 3000  # parameters; above, an estimate takes longer than many runs: it is made where it is asked for
 LARGE = "the model is large; solution.estimate_error() takes the time for it"
@@ -161,10 +162,12 @@ class Estimator:
         seed: int = 0,
         instead: Sequence[Batch] = ({}, {}),
         least: Mapping[str, float] | None = None,
+        shares: Mapping[str, float] | None = None,
     ) -> None:
         """`instead` has other points for some conditions, in both batches: those of cells that have moved.
 
-        `least` has sizes of unknowns below which errors are not relative to what they are, but to these.
+        `least` has sizes of unknowns below which errors are not relative to what they are, but to these. `shares` says
+        by axis how many times as many nodes it has as others, for models that are finer along some axes.
         """
         self.least = least or {}
         if points is not None and (isinstance(points, bool) or not isinstance(points, int | np.integer) or points < 1):
@@ -173,14 +176,14 @@ class Estimator:
         _refuse_too_large(model.parameters)
         enough = max(ROWS_PER_PARAMETER * model.parameters, enough_points(problem))
         inside = max(int(points or 0), enough)
-        rules = [_fresh_rules(problem, inside, k + 2 * checked_seed(seed)) for k in range(2)]
+        rules = [_fresh_rules(problem, inside, k + 2 * checked_seed(seed), shares or {}) for k in range(2)]
         drawn = [sample(problem, r, seed=FRESH + 2 * seed + k) for k, r in enumerate(rules)]
         self.batches = [{**batch, **other} for batch, other in zip(drawn, instead, strict=True)]
         self.points = _field_points(model.sought)
         self.compound = Compound(problem, model)
         key = f"estimate {self.compound.fingerprint} {shapes_text(self.batches, self.points)}"
         programs = reuse(key, lambda: _programs(self.compound))
-        self._direction, self._left, self._fields = (
+        self._direction, self._left, self._fields, self._projection = (
             functools.partial(program, self.compound.numbers) for program in programs
         )
 
@@ -221,6 +224,17 @@ class Estimator:
         """Why the conditions do not determine the solution; nothing if they do. It is quicker than an estimate."""
         free = self._direction(jnp.asarray(theta, dtype=float), self.batches[0], self.points[:, :FREE_POINTS])[1]
         return self._undetermined(float(free))
+
+    def projected(self, theta: Any) -> tuple[float, np.ndarray]:
+        """The change that solves the problem, were it linear: how large it is, relative, and its direction.
+
+        For models that are their own tangent space, and a problem that is a little different from what they solve: one
+        step of least squares, which is quicker than an estimate.
+        """
+        theta = jnp.asarray(theta, dtype=float)
+        direction = np.asarray(self._projection(theta, self.batches[0]))
+        values, change = np.asarray(self._fields(theta, direction, self.points))
+        return self._worst(values, change, theta, {}), direction
 
     def _worst(self, values: np.ndarray, error: np.ndarray, theta: Any, of_coefficients: dict[str, float]) -> float:
         """The largest relative error of the unknowns and coefficients."""
@@ -280,7 +294,7 @@ def _on_own_sets(sought: Unknowns, function: Callable[[Array], Any], points: Arr
     return jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=1)[:, order], *found)
 
 
-def _fresh_rules(problem: Problem, inside: int, which: int) -> dict[str, PointRule]:
+def _fresh_rules(problem: Problem, inside: int, which: int, shares: Mapping[str, float]) -> dict[str, PointRule]:
     """Points that no run was trained on.
 
     On a line and in the plane they are the nodes of quadrature rules, alternately of Gauss and of Fejér: they see
@@ -289,10 +303,17 @@ def _fresh_rules(problem: Problem, inside: int, which: int) -> dict[str, PointRu
     rules = point_rules(problem, None, inside, random=True)
     if problem.domain.dimension > 2:
         return rules
-    nodes = min(MOST_NODES, max(3, round(inside ** (1 / problem.domain.dimension))) + which // 2)
-    if jumps_inside(problem):
-        nodes += nodes % 2  # a node in the middle may be where an equation jumps, and belong to neither side
-    rule = GaussLegendre(nodes) if which % 2 == 0 else Fejer(nodes)
+    side = inside ** (1 / problem.domain.dimension)
+    # A node in the middle may be where an equation jumps, and belong to neither side.
+    even_ones = bool(jumps_inside(problem))
+
+    def count(wanted: float) -> int:
+        number = min(MOST_NODES, max(3, round(wanted)) + which // 2)
+        return number + number % 2 if even_ones else number
+
+    nodes = {axis: count(side * share) for axis, share in shares.items()}
+    even = [] if nodes else [count(side)]
+    rule = GaussLegendre(*even, **nodes) if which % 2 == 0 else Fejer(*even, **nodes)
     return {**rules, **{key: rule for key in problem.soft if problem.region(key).dimension > 0}}
 
 
@@ -320,8 +341,17 @@ def _programs(compound: Compound) -> tuple[Callable[..., Any], ...]:
         model = compound.model.placed(numbers.units)
         return jnp.stack(own(lambda x: jax.jvp(lambda t: model.values(t, x), (theta,), (direction,)), points))
 
+    def projection(numbers: Any, theta: Array, batch: Batch) -> Array:
+        triangle, size = compound.with_numbers(numbers).triangle(theta, batch), theta.size
+        lengths = jnp.linalg.norm(triangle[:, :size], axis=0)
+        lengths = jnp.where(lengths > 0, lengths, 1.0)
+        guarded = jnp.concatenate([triangle[:size, :size] / lengths, GUARD * jnp.eye(size)])
+        sides = jnp.concatenate([triangle[:size, size:], jnp.zeros((size, 1))])
+        factor = jnp.linalg.qr(jnp.concatenate([guarded, sides], axis=1), mode="r")
+        return -jax.scipy.linalg.solve_triangular(factor[:size, :size], factor[:size, size]) / lengths
+
     layout = compound.layout
-    return tuple(layout.program(layout.quick_jit(program)) for program in (direction, left, fields))
+    return tuple(layout.program(layout.quick_jit(program)) for program in (direction, left, fields, projection))
 
 
 def estimate_error(

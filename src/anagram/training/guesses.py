@@ -18,6 +18,7 @@ from scipy import linalg
 from anagram.errors import SettingError
 from anagram.models import ParametricModel
 from anagram.models.features import FeatureNetwork
+from anagram.models.waves import WaveNetwork
 from anagram.statement.condition import Condition, OnPoints
 from anagram.statement.domains import Kronecker
 from anagram.statement.problem import Problem
@@ -33,7 +34,7 @@ def features_near(model: ParametricModel, values: Values) -> np.ndarray | None:
     """Parameters with which features come close to functions that are known; None for anything but features."""
     module, sought = model.module, model.sought
     if (
-        not isinstance(module, FeatureNetwork)
+        not isinstance(module, FeatureNetwork | WaveNetwork)
         or sought.ansatz
         or any(u.on is not None or u.along for u in sought.unknowns)
     ):

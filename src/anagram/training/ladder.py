@@ -54,6 +54,7 @@ class Facts:
     wide: bool = True  # whether networks of which only the last layer is learned are tried
     known: Plan | None = None  # features that were good enough for a problem much like this one
     most_features: int = MOST
+    around: int = 0  # periodic axes; 0 where waves are not for this domain
 
     @property
     def fineness(self) -> float:
@@ -69,7 +70,7 @@ class Facts:
             race = next((s for s in SIZES if SEES_BUMPS * self.fields <= s <= self.most_features), self.most_features)
         known = self.known
         most = max(most, min(2 * known.features, self.most_features)) if known is not None else most
-        return Width(self.dimension, self.fields, self.goal, self.linear, most, race, known)
+        return Width(self.dimension, self.fields, self.goal, self.linear, most, race, known, self.around)
 
     @property
     def goal(self) -> float:
@@ -111,7 +112,7 @@ def _next_wide(facts: Facts, rungs: Sequence[Rung], networks: Sequence[Rung]) ->
     # Where not even small networks see all of the data, others come first.
     if facts.linear or facts.known is not None or facts.detail.data < FINE:
         # A nonlinear equation is solved several times: small networks are cheaper than very many features.
-        dear = not facts.linear and all(r.plan.level < RACE for r in networks)
+        dear = not facts.linear and all(r.plan.level < RACE for r in networks) and not best_is_waves(rungs)
         spread = next_spread(facts.width(DEAR if dear else None), rungs)
     return spread or next_above(facts.width(), rungs)
 
@@ -137,6 +138,11 @@ def _next(facts: Facts, rungs: Sequence[Rung]) -> Plan | None:
         if other is not None:
             return other
     return _above(facts, rungs, here)
+
+
+def best_is_waves(rungs: Sequence[Rung]) -> bool:
+    """Whether waves are better than what else was tried: then more of them are, too."""
+    return bool(rungs) and best(rungs).plan.waves > 0
 
 
 def best(rungs: Sequence[Rung]) -> Rung:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from anagram.errors import FileError
-from anagram.models import MLP, Enriched, Features, ModelSpec, kinks_of, singular_corners
+from anagram.models import MLP, Enriched, Features, ModelSpec, Waves, kinks_of, singular_corners
 from anagram.statement.domains import Box, Cells, GaussLegendre, Kronecker, PointRule, PointSet
 from anagram.statement.domains.rules import MOST_NODES
 from anagram.statement.jumps import jumps_inside
@@ -40,6 +40,7 @@ class Plan:
         axis: the number of this axis.
         below: the number of the rung on whose hidden layers they are drawn; −1 for none.
         couples: how many axes each of them depends on; 0 for all.
+        waves: how many waves around periodic axes there are among them, times polynomials; 0 for features of units.
     """
 
     level: int
@@ -54,6 +55,7 @@ class Plan:
     axis: int = 0
     below: int = -1
     couples: int = 0
+    waves: int = 0
 
     def model(self, problem: Problem, sizes: Sizes, seed: int = 0, trained: dict[str, Any] | None = None) -> ModelSpec:
         """The network of the level with so many layers, as wide as its number of parameters allows.
@@ -69,6 +71,8 @@ class Plan:
 
         def network(width: int) -> ModelSpec:
             plain = MLP(*[width] * self.depth, scale=self.scale, **units)
+            if self.waves:
+                return Waves(width, waves=self.waves, offset=sizes.offset, size=sizes.size)
             if self.features:
                 kind: dict[str, Any] = (
                     {} if trained is None else {"trained": trained, "activation": trained["activation"]}
@@ -168,9 +172,6 @@ class Rung:
 def rung_points(plan: Plan, problem: Problem, parameters: int) -> dict[str, PointRule]:
     """Points for a rung, by condition: those of Gauss and Legendre in few dimensions, random ones in more."""
     dimension, inside = problem.domain.dimension, inside_points(plan, problem, parameters)
-    nodes = min(MOST_NODES, max(3, round(inside ** (1 / dimension))))
-    if jumps_inside(problem):
-        nodes += nodes % 2  # a node in the middle may be where an equation jumps, and belong to neither side
     rules: dict[str, PointRule] = {}
     for key in problem.soft:
         region = problem.region(key)
@@ -179,7 +180,7 @@ def rung_points(plan: Plan, problem: Problem, parameters: int) -> dict[str, Poin
         if plan.cells and key in problem.inside and region.takes_cells:
             rules[key] = Cells(inside, order=4)
         elif dimension <= (3 if plan.features else 2):
-            rules[key] = _nodes(plan, problem, nodes)
+            rules[key] = _nodes(plan, problem, inside)
         else:
             # Most of a box of many dimensions lies near its walls: with few points there, they are all that is fitted.
             walls = inside // (4 if dimension <= 3 else 2)
@@ -187,16 +188,34 @@ def rung_points(plan: Plan, problem: Problem, parameters: int) -> dict[str, Poin
     return rules
 
 
-def _nodes(plan: Plan, problem: Problem, nodes: int) -> GaussLegendre:
-    """As many nodes on every axis; more of them along the axis on which features are steeper."""
-    domain = problem.domain
-    if plan.times == 1.0 or not isinstance(domain, Box):
-        return GaussLegendre(nodes)
-    others = nodes / plan.times ** (1 / domain.dimension)
-    counts = [others * (plan.times if number == plan.axis else 1.0) for number in range(domain.dimension)]
-    return GaussLegendre(
-        **{axis: int(np.clip(round(n), 3, MOST_NODES)) for axis, n in zip(domain.axes, counts, strict=True)}
-    )
+def _nodes(plan: Plan, problem: Problem, inside: int) -> GaussLegendre:
+    """As many nodes on every axis; more of them along the axes along which a rung is finer."""
+    side = inside ** (1 / problem.domain.dimension)
+    # A node in the middle may be where an equation jumps, and belong to neither side.
+    even_ones = bool(jumps_inside(problem))
+
+    def count(wanted: float) -> int:
+        number = int(np.clip(round(wanted), 3, MOST_NODES))
+        return number + number % 2 if even_ones else number
+
+    shares = node_shares(plan, problem)
+    return GaussLegendre(**{a: count(side * s) for a, s in shares.items()}) if shares else GaussLegendre(count(side))
+
+
+def node_shares(plan: Plan, problem: Problem) -> dict[str, float]:
+    """By axis, how many times as many nodes it has as a rung that is as fine along all axes; nothing for such a one."""
+    domain, count = problem.domain, problem.domain.dimension
+    if not isinstance(domain, Box):
+        return {}
+    if plan.waves:
+        around, width = len(domain.periodic_axes), plan.features / problem.sought.outputs
+        waves = min(plan.waves, width) if around < count else width
+        turned, straight = waves ** (1 / around), (width / waves) ** (1 / max(1, count - around))
+        return {a: (turned if a in domain.periodic_axes else straight) / width ** (1 / count) for a in domain.axes}
+    if plan.times == 1.0:
+        return {}
+    others = plan.times ** (-1 / count)
+    return {a: others * (plan.times if number == plan.axis else 1.0) for number, a in enumerate(domain.axes)}
 
 
 def inside_points(plan: Plan, problem: Problem, parameters: int) -> int:

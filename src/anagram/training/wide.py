@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from anagram.training.rungs import Plan, Rung
+from anagram.training.splits import next_split, next_to_known, widened
 
 SIZES = (160, 320, 640, 960, 1280, 1800, 2560, 3600, 5120, 7200)  # parameters
 MOST, MOST_ON_ACCELERATORS = 2560, 7200  # of these: what is factorised in a few seconds
@@ -50,7 +51,8 @@ class Width:
     """What the width of features depends on besides the rungs: dimensions, fields, the error that is aimed at.
 
     `race` is the width at which their steepness is found, if not `FIRST`, and `most` the largest one. `known` are
-    features that were good enough for a problem much like this one: they come first, and there is no race.
+    features that were good enough for a problem much like this one: they come first, and there is no race. `around` is
+    the number of periodic axes, 0 where waves are not for this domain.
     """
 
     dimension: int
@@ -60,6 +62,7 @@ class Width:
     most: int = MOST
     race: int = 0
     known: Plan | None = None
+    around: int = 0
 
     @property
     def first(self) -> int:
@@ -80,8 +83,10 @@ def next_spread(facts: Width, rungs: Sequence[Rung]) -> Plan | None:
         return None
     # Even the first one, if it is good, needs another to be compared with.
     alone = len(raced) == len(own) == 1
-    if facts.known is not None and alone and _is_enough(facts, own[0]):
-        return replace(first, steepness=NEARBY * first.steepness)
+    if facts.known is not None and len(raced) == len(own):
+        other = _beside_known(facts, first, raced)
+        if other is not None:
+            return other
     if facts.known is None and len(raced) == len(own) and (alone or not _is_enough(facts, _best(raced))):
         other = _raced(facts, first, raced)
         if other is not None:
@@ -89,21 +94,35 @@ def next_spread(facts: Width, rungs: Sequence[Rung]) -> Plan | None:
     levels = _levels(own)
     if len(levels) == 1:
         # Of many features there must be many more to tell how fast errors fall.
-        many = facts.race or facts.known is not None
-        return _wider(facts, levels[-1], 2 * first.features if many else first.features + 1)
-    return _onwards(facts, levels)
+        many = facts.race or (facts.known is not None and not facts.known.waves)
+        plan = _wider(facts, levels[-1], 2 * first.features if many else first.features + 1)
+    else:
+        plan = _onwards(facts, levels)
+    if plan is None and levels[-1].plan.waves and not _is_enough(facts, levels[-1]):
+        return next_to_known(facts, [r for r in own if r.plan.features == levels[-1].plan.features])
+    return plan
+
+
+def _beside_known(facts: Width, first: Plan, raced: Sequence[Rung]) -> Plan | None:
+    """The next one beside features that were good enough before: to compare with, or because they no longer are."""
+    if first.waves:
+        return next_to_known(facts, raced)
+    if _is_enough(facts, _best(raced)):
+        return replace(first, steepness=NEARBY * first.steepness) if len(raced) == 1 else None
+    return next_split(facts, first, raced)
 
 
 def _raced(facts: Width, first: Plan, raced: Sequence[Rung]) -> Plan | None:
     """The next one in the race of the smallest size: how steep, then how much steeper along one axis."""
-    even = [r for r in raced if r.plan.times == 1.0]
+    even = [r for r in raced if r.plan.times == 1.0 and not r.plan.waves]
     tried = {round(r.plan.steepness / first.steepness, 3) for r in even}
     now = round(_best(even).plan.steepness / first.steepness, 3)
     for factor in (*RACE, EDGE.get(now)):
         if factor is not None and factor not in tried:
             return replace(first, steepness=factor * first.steepness)
-    if facts.dimension == 1:
-        return None
+    split = next_split(facts, first, raced)
+    if split is not None or facts.dimension == 1:
+        return split
     best, uneven = _best(even).plan, [r.plan for r in raced if r.plan.times > 1.0]
     for axis in range(facts.dimension):
         plan = replace(best, times=UNEVEN, axis=axis)
@@ -205,7 +224,8 @@ def _wider(facts: Width, now: Rung, wanted: int) -> Plan | None:
     size = next((s for s in sizes if s >= wanted), sizes[-1])
     dimension = now.plan.couples or facts.dimension
     steeper = 1.0 if now.plan.below >= 0 else (size / now.plan.features) ** (1 / dimension)
-    return replace(now.plan, features=size, steepness=steeper * now.plan.steepness)
+    waves = widened(facts, now.plan, size) if now.plan.waves else 0
+    return replace(now.plan, features=size, steepness=steeper * now.plan.steepness, waves=waves)
 
 
 def _steepness(facts: Width) -> float:
