@@ -147,7 +147,7 @@ def train(model, space, sampler, key, optimizer, counts):
     return projector.project(key, space, 1_000_000, **counts, scan_chunk=CHUNK)
 
 
-CHUNK = 5  # steps between two looks; 20 is the default, and the walk is the same
+CHUNK = 10  # steps between two looks; 20 is the default, and the walk is the same
 
 
 def observed(watch, names):
