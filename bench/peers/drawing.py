@@ -8,7 +8,7 @@ from typing import Any
 
 from common_problems import PROBLEMS
 from environments import ENTRANTS
-from page import LEVELS, of, time_to
+from page import LEVELS, level_name, of, time_to
 
 COLOURS = {
     "anagram": "#d1495b",
@@ -21,7 +21,7 @@ COLOURS = {
     "scipy": "#777777",
     "scikit-fem": "#b0b0b0",
 }
-FIRST = 1e-4  # seconds: where the axes of time begin
+FIRST, LAST = 1e-4, 100.0  # seconds: the axes of time
 
 
 def draw(records: list[dict[str, Any]], path: Path) -> None:
@@ -37,7 +37,7 @@ def draw(records: list[dict[str, Any]], path: Path) -> None:
         axes = figure.add_subplot(grid[k // 4, 3 * (k % 4) : 3 * (k % 4) + 3])
         for name, entrant in ENTRANTS.items():
             _curves(axes, of(records, problem, name), name, entrant.classical)
-        axes.set(xscale="log", yscale="log", title=problem, xlim=(FIRST, None), ylim=(1e-16, 3))
+        axes.set(xscale="log", yscale="log", title=problem, xlim=(FIRST, LAST), ylim=(1e-16, 3))
         axes.set(xlabel="seconds of training", ylabel="relative error" if k % 4 == 0 else "")
         axes.grid(alpha=0.3)
     legend = figure.add_subplot(grid[1, 9:12])
@@ -55,9 +55,9 @@ def draw(records: list[dict[str, Any]], path: Path) -> None:
                 if math.isfinite(seconds):
                     marker = "D" if entrant.classical else "o"
                     axes.plot(max(seconds, FIRST), place, marker, color=COLOURS[name], markersize=8, alpha=0.85)
-        axes.set(xscale="log", title=f"seconds of training to {level:.0e}", xlim=(FIRST / 2, None))
+        axes.set(xscale="log", title=f"seconds of training to {level_name(level)}", xlim=(FIRST / 2, LAST))
         axes.set_yticks(range(len(PROBLEMS)), list(PROBLEMS) if k == 0 else [""] * len(PROBLEMS))
-        axes.invert_yaxis()
+        axes.set_ylim(len(PROBLEMS) - 0.5, -0.5)
         axes.grid(alpha=0.3)
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=110)

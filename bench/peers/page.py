@@ -19,6 +19,11 @@ NEVER = math.inf
 Record = dict[str, Any]
 
 
+def level_name(level: float) -> str:
+    """1e-3, as people write it."""
+    return f"{level:.0e}".replace("e-0", "e-")
+
+
 # -- what runs came to --------------------------------------------------------------------------------------
 def of(records: Iterable[Record], problem: str, entrant: str, cache: str | None = None) -> list[Record]:
     """Runs of one entrant with one problem; of anagram those with an empty or a filled cache."""
@@ -128,7 +133,7 @@ def summary(records: list[Record]) -> list[str]:
     for level in LEVELS:
         won = first_at(records, level, networks)
         said = "; ".join(f"{ENTRANTS[name].title}: {', '.join(problems)}" for name, problems in won.items())
-        lines.append(f"- First of the networks at {level:.0e}, in training time: {said or 'none'}.")
+        lines.append(f"- First of the networks at {level_name(level)}, in training time: {said or 'none'}.")
         faster, only, none = [], [], []
         for problem in PROBLEMS:
             ours, theirs = (
@@ -142,15 +147,17 @@ def summary(records: list[Record]) -> list[str]:
             elif not math.isfinite(ours):
                 none.append(problem)
         if faster:
-            lines.append(f"- A classical solver is there before all networks at {level:.0e}: {', '.join(faster)}.")
+            lines.append(
+                f"- A classical solver is there before all networks at {level_name(level)}: {', '.join(faster)}."
+            )
         if only:
-            lines.append(f"- Only networks come to {level:.0e}: {', '.join(only)}.")
+            lines.append(f"- Only networks come to {level_name(level)}: {', '.join(only)}.")
         if none:
-            lines.append(f"- Nobody comes to {level:.0e}: {', '.join(none)}.")
+            lines.append(f"- Nobody comes to {level_name(level)}: {', '.join(none)}.")
     won = first_at_from_cold(records, networks)
     said = "; ".join(f"{ENTRANTS[name].title}: {', '.join(problems)}" for name, problems in won.items())
     lines.append(
-        f"- First of the networks at {LEVELS[0]:.0e} from a cold start, compilation included: {said or 'none'}."
+        f"- First of the networks at {level_name(LEVELS[0])} from a cold start, compilation included: {said or 'none'}."
     )
     return lines
 
@@ -176,10 +183,12 @@ def conditions(records: list[Record]) -> str:
     days = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
     limits = sorted({r["limit"] for r in records})
     seeds = sorted({r["seed"] for r in records})
+    told = f"seeds {', '.join(map(str, seeds))}, medians over them (the worse one of two)"
+    told = told if len(seeds) > 1 else f"seed {seeds[0]}"
     machines = sorted({r["machine"] for r in records})
     return (
         f"Runs of {days} on {'; '.join(machines)}: at most {' or '.join(f'{v:g}' for v in limits)} seconds of training "
-        f"each, seeds {', '.join(map(str, seeds))}, medians over the seeds (the worse one of two). "
+        f"each, {told}. "
         f"Versions: {versions(records)}."
     )
 

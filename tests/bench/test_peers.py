@@ -161,9 +161,9 @@ def test_the_page_says_who_was_first(tmp_path, monkeypatch):
     assert page.time_to(jinns, 1e-5) == 3.0
     assert page.time_to(jinns, 1e-7) == page.NEVER
     text = page.page(there)
-    assert "First of the networks at 1e-03, in training time: jinns: heat; anagram: disk." in text
-    assert "A classical solver is there before all networks at 1e-07: heat." in text
-    assert "Only networks come to 1e-07: disk." in text
+    assert "First of the networks at 1e-3, in training time: jinns: heat; anagram: disk." in text
+    assert "A classical solver is there before all networks at 1e-7: heat." in text
+    assert "Only networks come to 1e-7: disk." in text
     assert "1: ValueError: broken" in text
     assert "boxes only" in text
     monkeypatch.setattr(page, "DOCS", tmp_path)
