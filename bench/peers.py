@@ -86,7 +86,10 @@ def measure(task: Task, limit: float, cache: Path | None, machine: str) -> dict[
     command = [str(python_of(entrant)), str(HERE / "peers" / entrant.script), problem]
     command += ["--seed", str(seed), "--seconds", str(limit), *(["--option", option] if option else [])]
     record: dict[str, Any] = dict(zip(("problem", "entrant", "option", "cache", "seed"), task, strict=True))
-    record |= {"limit": limit, "machine": machine, "date": date.today().isoformat()}
+    load_before = os.getloadavg()[0] / (
+        os.cpu_count() or 1
+    )  # of the machine, by its cores: more is other people's work
+    record |= {"limit": limit, "machine": machine, "date": date.today().isoformat(), "load": round(load_before, 2)}
     env = surroundings(entrant, cache)
     began = time.time()
     env["PEERS_BEGAN"] = repr(began)

@@ -56,7 +56,7 @@ ENTRANTS: dict[str, Entrant] = {
     "scikit-fem": Entrant(
         "scikit-fem",
         "with_scikit_fem.py",
-        ("scikit-fem==12.0.2", "scipy>=1.15"),
+        ("scikit-fem==12.0.2", "scipy==1.17.1"),
         how="degree 4, finer and finer meshes",
         classical=True,
     ),

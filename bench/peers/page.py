@@ -16,6 +16,7 @@ from watch import NOT_POSSIBLE
 DOCS = Path(__file__).parent.parent.parent / "docs"
 LEVELS = (1e-3, 1e-5, 1e-7)
 NEVER = math.inf
+BUSY = 1.75  # processes for each core before a run, above which others are at work too
 Record = dict[str, Any]
 
 
@@ -186,10 +187,14 @@ def conditions(records: list[Record]) -> str:
     told = f"seeds {', '.join(map(str, seeds))}, medians over them (the worse one of two)"
     told = told if len(seeds) > 1 else f"seed {seeds[0]}"
     machines = sorted({r["machine"] for r in records})
+    busy = sum(r.get("load", NEVER) > BUSY for r in records)
+    warning = ""
+    if busy:
+        warning = f" **The machine was busy with other work, or may have been, at {busy} of {len(records)} runs.**"
     return (
         f"Runs of {days} on {'; '.join(machines)}: at most {' or '.join(f'{v:g}' for v in limits)} seconds of training "
         f"each, {told}. "
-        f"Versions: {versions(records)}."
+        f"Versions: {versions(records)}.{warning}"
     )
 
 

@@ -166,6 +166,8 @@ def test_the_page_says_who_was_first(tmp_path, monkeypatch):
     assert "Only networks come to 1e-7: disk." in text
     assert "1: ValueError: broken" in text
     assert "boxes only" in text
+    assert "busy with other work, or may have been, at 8 of 8 runs" in text
+    assert "busy" not in page.conditions([run | {"load": 1.0} for run in there])
     monkeypatch.setattr(page, "DOCS", tmp_path)
     page.write(there)
     assert (tmp_path / "peers.md").read_text() == text
