@@ -192,7 +192,10 @@ def run(problem, seed, watch, option="ENG"):
     key, weights = jax.random.split(jax.random.PRNGKey(seed))
     model, space, sampler = STATES[problem](weights)
     given = PROBLEMS[problem]
-    counts = {"n_colloc": given.points, "n_bc_colloc": given.boundary, "n_ic_colloc": max(1, given.boundary // 2)}
+    inside = given.points
+    if option == "DSGNAR" and inside > 1024:  # it takes them in parts of 1024
+        inside = 1024 * -(-inside // 1024)
+    counts = {"n_colloc": inside, "n_bc_colloc": given.boundary, "n_ic_colloc": max(1, given.boundary // 2)}
     if problem == "rate":
         counts["n_dl_colloc"] = len(RATE_X)
     observed(watch, given.coefficients)
