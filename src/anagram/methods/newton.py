@@ -23,7 +23,11 @@ STRONGER, WEAKER = 100.0, 1e-3
 TRIALS = 7
 STANDING = 0.99  # of the loss: where a damped step leaves more, it walks about its floor
 LEAST = 0.3  # of the loss: where an undamped step does not even promise to leave less, it is at its floor
-KEPT = 1.5  # times what an undamped step promised to leave: it was as good as linear, and another one brings nothing
+KEPT, MUCH = (
+    1.5,
+    1e-2,
+)  # times what was promised to be left, where that is at most so much of the loss: an undamped step
+# that kept such a promise was as good as linear, and another one brings nothing
 
 
 class NewtonState(NamedTuple):
@@ -112,7 +116,8 @@ class Newton(Method):
         full = trial.damping <= least
         finite = jnp.isfinite(loss) & jnp.all(jnp.isfinite(scaled))
         standing = ~full & (trial.loss > STANDING * loss)
-        at_floor = full & ((trial.promised > LEAST * loss) | (trial.loss < KEPT * trial.promised))
+        as_promised = (trial.promised < MUCH * loss) & (trial.loss < KEPT * trial.promised)
+        at_floor = full & ((trial.promised > LEAST * loss) | as_promised)
         stuck = ~lower | standing | at_floor
         if compound.is_affine:
             stuck = jnp.asarray(True)
