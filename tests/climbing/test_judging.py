@@ -20,7 +20,7 @@ from anagram.climbing.judging import (
     judged,
     judged_by_others,
 )
-from anagram.tangent.estimate import NOT_DETERMINED, ErrorEstimate
+from anagram.tangent.estimate import ESTIMATE_AT_MOST, LARGE, NOT_DETERMINED, ErrorEstimate
 from anagram.training.rungs import Plan
 from climbing.small import TIME, decay, waves
 from tolerances import assert_close
@@ -202,3 +202,14 @@ def test_features_are_judged_by_other_rungs_and_networks_by_their_tangent_space(
     network = RungJudge(asked(goal=1e-6), Plan(0), second_look)
     assert network.of(cast("Any", SimpleNamespace(validation_loss=1e-3))) is None, "it is far from its tolerance"
     assert looks == [None]
+
+
+def test_a_large_model_is_not_judged_unasked():
+    """The whole spectrum of J would take longer than the run."""
+    judge = RungJudge(asked(), Plan(0), lambda *_: pytest.fail("there is nothing to look at"))
+    large = SimpleNamespace(
+        validation_loss=0.0, theta=np.zeros(1), model=SimpleNamespace(parameters=ESTIMATE_AT_MOST + 1)
+    )
+    judgement = judge.of(cast("Any", large), always=True)
+    assert judgement is not None
+    assert (judgement.value, judgement.trusted, judgement.reasons) == (float("inf"), False, (LARGE,))

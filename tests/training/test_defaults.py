@@ -56,3 +56,11 @@ def test_what_the_user_says_stands():
     setting = complete(ag.Setting(model=ag.MLP(7), steps=3, options={"growth": 2.0}), problem)
     assert (setting.model.widths, setting.steps, setting.options["growth"]) == ((7,), 3, 2.0)
     assert complete(ag.Setting(method="anagram"), problem).options == {}
+
+
+def test_small_steps_on_fresh_points_are_many():
+    problem = ag.catalogue.problem("laplace-5d")
+    usual, fresh = (complete(ag.Setting(method=method), problem).steps for method in ("auto", "spring"))
+    assert fresh > 10 * usual
+    kept = complete(ag.Setting(method="spring", options={"resample": False}), problem)
+    assert kept.steps == usual

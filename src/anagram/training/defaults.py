@@ -23,6 +23,7 @@ from anagram.statement.problem import Problem
 from anagram.training.setting import Setting
 
 NEVER = {"sketch": 0, "restarts": 0}  # options that say what the method for many parameters does anyway
+FRESH_STEPS = 5000  # of methods that see other points at every step: what one of them learns is little
 MOST_DENSE = 20_000  # parameters; beyond, matrices of size P×P take too long even where they fit
 
 
@@ -32,7 +33,7 @@ def complete(setting: Setting, problem: Problem) -> Setting:
     setting = _without_matrices(replace(setting, model=model), problem)
     return replace(
         setting,
-        steps=default_steps(problem) if setting.steps is None else setting.steps,
+        steps=default_steps(problem, setting.make_method()) if setting.steps is None else setting.steps,
         options={**default_options(problem, setting.method, setting.points), **setting.options},
     )
 
@@ -72,8 +73,10 @@ def default_model(problem: Problem) -> ModelSpec:
     return MLP(*[round((30 if has_accelerator() else 20) * many)] * 3, scale=2)
 
 
-def default_steps(problem: Problem) -> int:
+def default_steps(problem: Problem, method: Method) -> int:
     """The largest number of steps; most runs stop by themselves before."""
+    if method.fresh_points:
+        return FRESH_STEPS
     if problem.domain.dimension > 2:
         return 200
     if problem.is_linear:

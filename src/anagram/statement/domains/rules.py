@@ -26,6 +26,7 @@ from anagram.statement.domains.intervals import (
 
 MOST_POINTS = 10**12  # of any rule; numbers above are slips of the keyboard
 MOST_NODES = 4000  # of Gauss–Legendre on an axis: they are the eigenvalues of a matrix of this size
+EVEN_AXES = 11  # along which multiples of an irrational vector are spread evenly
 BYTES = 1000  # that a point takes in a run at least: the units of a small network there, with their derivatives
 
 Draw = tuple[np.ndarray, np.ndarray]
@@ -250,9 +251,15 @@ class Sobol(Counted):
 
 
 class Kronecker(Counted):
-    """Multiples of an irrational vector, shifted at random: fills the region evenly, and needs no table."""
+    """Multiples of an irrational vector, shifted at random: fills the region evenly, and needs no table.
+
+    Along very many axes multiples of nearly equal numbers are no better than random ones, and some pairs of axes go
+    together: the points are random there.
+    """
 
     def unit(self, dimension: int, rng: np.random.Generator) -> np.ndarray:
+        if dimension > EVEN_AXES:
+            return rng.uniform(size=(self.count, dimension))
         # The generalised golden ratio φ, x^(d+1) = x + 1: its powers are as irrational as can be, together.
         golden = 2.0
         for _ in range(64):
