@@ -126,18 +126,21 @@ def figure(found: dict[tuple[str, int], dict[str, Any]], path: Path) -> None:
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.ticker import NullFormatter
 
     from anagram.programs.reproduce.figures import COLOURS, PRINT
 
     panels = {
         "Laplace 2D, E-NGD": [t for t in trials() if t.name.startswith("d-engd")],
-        "Laplace 2D, L-BFGS": [t for t in trials() if t.name.startswith("d-lbfgs")],
+        "Laplace 2D, L-BFGS, after 1000 steps": [t for t in trials() if t.name.startswith("d-lbfgs")],
         "Laplace 2D, ANaGRAM": [t for t in trials() if t.part == "b"],
         "Allen–Cahn": [t for t in trials() if t.part == "a" and len(t.seeds) > 2],
     }
     with mpl.rc_context(PRINT):
-        drawn = Figure(figsize=(6.8, 7.0), layout="constrained")
-        for ax, (title, chosen) in zip(np.ravel(drawn.subplots(4, 1)), panels.items(), strict=True):
+        drawn = Figure(figsize=(6.8, 6.4), layout="constrained")
+        heights = [1 + sum(bool(records_of(found, t)) for t in chosen) for chosen in panels.values()]
+        places = np.ravel(drawn.subplots(4, 1, height_ratios=heights))
+        for ax, (title, chosen) in zip(places, panels.items(), strict=True):
             rows = [(t, records_of(found, t)) for t in chosen if records_of(found, t)]
             for place, (trial, records) in enumerate(rows):
                 method = method_of(trial)
@@ -146,19 +149,26 @@ def figure(found: dict[tuple[str, int], dict[str, Any]], path: Path) -> None:
                     [place - 0.4, place + 0.4], paper["minimum"], paper["maximum"], color="0.9", lw=0, zorder=0
                 )
                 ax.plot([paper["median"]] * 2, [place - 0.4, place + 0.4], color="0.55", lw=1.2, zorder=1)
-                values = ends(records, "l2_error")
-                heights = place + np.linspace(-0.25, 0.25, len(values)) if len(values) > 1 else [place]
-                ax.plot(values, heights, "o", color=COLOURS[method], ms=3, alpha=0.7, mec="none")
+                values = ends(records, "l2_error", 1000 if trial.name.startswith("d-lbfgs") else None)
+                beside = place + np.linspace(-0.25, 0.25, len(values)) if len(values) > 1 else [place]
+                ax.plot(values, beside, "o", color=COLOURS[method], ms=3, alpha=0.7, mec="none")
                 ax.plot([np.median(values)] * 2, [place - 0.4, place + 0.4], color=COLOURS[method], lw=1.6)
-            ax.set_yticks(range(len(rows)), [TEXTS[t.name] for t, _ in rows], fontsize=7)
+            ax.set_yticks(range(len(rows)), [_label(*row) for row in rows], fontsize=7)
             ax.set_xscale("log")
+            ax.xaxis.set_minor_formatter(NullFormatter())
             ax.invert_yaxis()
             ax.set_title(title, loc="left")
             ax.grid(visible=True, axis="x", color="0.92", lw=0.6)
-        drawn.axes[-1].set_xlabel("L² error of each seed, and the median; grey: the paper's median and range")
+        drawn.supxlabel("L² error of each seed, and the median; grey: the paper's median and range", fontsize=8)
         FigureCanvasAgg(drawn)
         path.parent.mkdir(parents=True, exist_ok=True)
         drawn.savefig(path, dpi=200)
+
+
+def _label(trial: Trial, records: list[dict[str, Any]]) -> str:
+    """What a row of the figure shows; where runs were cut short, after how many steps."""
+    cut = [record["step"] for record in records if not record["finished"]]
+    return TEXTS[trial.name] + (f"\n(cut short after {max(cut)} of {trial.steps} steps)" if cut else "")
 
 
 def add(files: list[Path], results: Path) -> None:
