@@ -40,7 +40,7 @@ def ranges(small):
 def growth(report, only):
     """Steps of several sizes. Times of trials are counted out: a step has more of them or fewer."""
     for label, sizes in ranges(report.small).items():
-        if only and label.split()[0] not in only:
+        if only and not {label, label.split()[0]} & set(only):
             continue
         name, against = label.split()[0], label.split()[-1]
         seen, seconds, grams = [], [], []
