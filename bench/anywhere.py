@@ -65,6 +65,7 @@ def measured(
         "wall_seconds": round(wall, 3),
         "reached": bool(getattr(solution, "reached", summary.get("reached", False))),
         "error_estimate": estimate.get("value") if isinstance(estimate, Mapping) else estimate,
+        "reliable": estimate.get("reliable") if isinstance(estimate, Mapping) else None,
         "true_error": max(errors.values()),
         "spread_error": max(spread_errors.values()),
         "errors": errors,

@@ -32,7 +32,13 @@ from anywhere import (
 )
 
 # Entries with other parameters, whose page says something of them.
-OTHERS = ("three-body periods=0.25", "gray-scott end=200", "porous-medium reach=3", "cavity ends=0.1")
+OTHERS = (
+    "pendulum end=100",
+    "three-body periods=0.25",
+    "gray-scott end=200",
+    "porous-medium reach=3",
+    "cavity ends=0.1",
+)
 # What learned coefficients are, by entry.
 COEFFICIENTS = {"drum": {"square": 2.404825557695773**2}, "hydrogen": {"energy": -0.5}}
 
