@@ -148,7 +148,7 @@ def test_recipes_for_another_domain_are_refused(domain, spec, told):
         ParametricModel(sought(domain), spec)
 
 
-SPACE = ag.Box(**{axis: (0, 1) for axis in "tuvw"})
+SPACE = ag.Box(**dict.fromkeys("tuvw", (0, 1)))
 
 
 @pytest.mark.parametrize("couples", [1, 2, 3])

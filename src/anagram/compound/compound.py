@@ -219,7 +219,7 @@ class Compound(ResidualMap):
         return self._fold(theta, self._parts(batch), zero, add)
 
     def triangle(self, theta: Theta, batch: Batch) -> Float[Array, "params1 params1"]:
-        """The triangular factor of [J r]; its last column is Qᵀr and Q is never formed. Chunk by chunk if J is large."""
+        """The triangular factor of [J r], chunk by chunk if J is large. Its last column is Qᵀr; Q is never formed."""
         if self._laid is not None:
             return self._laid.triangle(theta, batch)
         rows = sum(part.source.size for part in batch.values())

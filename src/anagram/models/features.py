@@ -92,8 +92,8 @@ class Features(ModelSpec):
         activation: see `anagram.MLP`.
         seed: for the features; the parameters are zero at first.
         trained: the hidden layers of a network on top of which the features are drawn, see `trained_layers`.
-        couples: how many axes a feature depends on, all sets of so many in turn; 0 for all axes. Sums of functions of one
-            axis or two, in many dimensions, need no others.
+        couples: how many axes a feature depends on, all sets of so many in turn; 0 for all axes. Sums of functions of
+            one axis or two, in many dimensions, need no others.
         offset, size, drift: see `anagram.MLP`.
     """
 
