@@ -53,7 +53,8 @@ def waves():
 
 def networks_only(monkeypatch):
     """No wide networks of which only the last layer is learned."""
-    monkeypatch.setattr("anagram.training.wide.MOST_DIMENSIONS", 0)
+    for name in ("next_spread", "next_above"):
+        monkeypatch.setattr(f"anagram.training.ladder.{name}", lambda *_: None)
 
 
 def two_rungs(monkeypatch):

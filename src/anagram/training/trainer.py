@@ -192,10 +192,10 @@ class Trainer:
                     reason = self._broken_off(error)
                     break
                 pace = self.record["seconds_per_step"]
-                stop = self._tell(monitors)
+                # A monitor is heard also where the run would have ended here: it may be a rung, and others would follow.
+                asked = "stopped by a monitor" if processes.any_of(self._tell(monitors)) else None
                 reason = "interrupted" if processes.any_of(interrupts.seen) else self._reason(budget) or goal(self)
-                if reason is None and processes.any_of(stop):
-                    reason = "stopped by a monitor"
+                reason = reason if reason == "interrupted" else asked or reason
         if not quiet:
             _warn_if_overfitted(self.history.blocks[0]["loss"], self.record)
             if keep == "last":
