@@ -192,7 +192,7 @@ class Trainer:
                     reason = self._broken_off(error)
                     break
                 pace = self.record["seconds_per_step"]
-                # A monitor is heard also where the run would have ended here: it may be a rung, and others would follow.
+                # A monitor is heard also where the run ends here: it may be a rung, and others would follow.
                 asked = "stopped by a monitor" if processes.any_of(self._tell(monitors)) else None
                 reason = "interrupted" if processes.any_of(interrupts.seen) else self._reason(budget) or goal(self)
                 reason = reason if reason == "interrupted" else asked or reason
