@@ -54,7 +54,7 @@ def test_modes_of_a_string():
         coefficients={"lam": 9.0},
         name="string",
     )
-    first, second = ag.modes(string, 2, first_guesses=[36.0], model=ag.MLP(6, 6), steps=80, progress=False)
+    first, second = ag.modes(string, 2, first_guesses=[36.0], tol=1e-6, progress=False)
     assert_close(first.coefficients["lam"], np.pi**2, 1e-5)
     assert_close(second.coefficients["lam"], 4 * np.pi**2, 1e-4)
     x = np.linspace(0, 1, 33)

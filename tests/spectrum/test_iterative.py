@@ -44,9 +44,12 @@ def test_a_preconditioner_of_some_modes_saves_most_products(damping):
     plain = conjugate_gradients(product, right, at, none, 1e-12, 400)
     modes = nystrom(product, SIZE, 30, jax.random.key(0))
     helped = conjugate_gradients(product, right, at, modes, 1e-12, 400)
+    damped = matrix + damping * jnp.eye(SIZE)
     for found in (plain, helped):
         assert_close(found.solution, expected, ACCUMULATED)
-        assert_close(found.left, right - (matrix + damping * jnp.eye(SIZE)) @ found.solution, 1e-11, scale=1.0)
+        # What is left is carried along: it differs by the rounding of products as large as these.
+        size = float(jnp.linalg.norm(damped, 2) * jnp.linalg.norm(found.solution))
+        assert_close(found.left, right - damped @ found.solution, ROUNDING, scale=size)
     assert helped.products < plain.products / 3
 
 

@@ -236,9 +236,9 @@ def test_numbers_in_front_of_weights_are_kept():
 
 
 def test_edges():
-    assert stretch_edges(heat(), 4) == [1.0, 2.0, 3.0, 4.0, 5.0]
-    assert stretch_edges(heat(), [1.5, 4]) == [1.0, 1.5, 4.0, 5.0]
-    assert stretch_edges(heat(), np.array([2.0])) == [1.0, 2.0, 5.0]
+    assert stretch_edges(heat(), 4) == ("t", [1.0, 2.0, 3.0, 4.0, 5.0])
+    assert stretch_edges(heat(), [1.5, 4]) == ("t", [1.0, 1.5, 4.0, 5.0])
+    assert stretch_edges(heat(), np.array([2.0])) == ("t", [1.0, 2.0, 5.0])
 
 
 @pytest.mark.parametrize("wrong", [0, 1, -3, True, 2.5, "many", [], [2, 2], [3, 2], [np.nan], ["a"], 10**9, {"a": 1}])

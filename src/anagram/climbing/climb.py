@@ -153,7 +153,9 @@ class Climb:
             if plan is None:
                 return NO_LARGER if not is_one_rung(self.given) else self.solutions[-1].stopped_because
             left = None if self.seconds is None else self.seconds - self.spent
-            if left is not None and self.rungs and left <= max(0.0, WORTH * self._predicted(plan)):
+            # Half a network is worth something; features that were not solved for are not.
+            worth = 1.0 if plan.features else WORTH
+            if left is not None and self.rungs and left <= max(0.0, worth * self._predicted(plan)):
                 return TIME_UP
             if self.give_up(self.rungs, plan):
                 return GAVE_UP

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -23,6 +24,7 @@ from anagram.tangent.estimate import (
 )
 from anagram.training.adaptive import AdaptivePoints
 from anagram.training.goal import NEAR
+from anagram.training.memory import is_for_memory
 from anagram.training.rungs import Plan, inside_points, node_shares
 from anagram.training.trainer import Trainer
 
@@ -129,6 +131,10 @@ class RungJudge:
             found = self._made(solution)(jnp.asarray(solution.theta))
         except AnagramError as error:
             return Judgement(float("inf"), False, (str(error),))
+        except (MemoryError, jax.errors.JaxRuntimeError) as error:
+            if not is_for_memory(error):
+                raise
+            return Judgement(float("inf"), False, ("there is not enough memory to estimate the error",))
         judgement = self.second_look(solution, found)
         assert judgement is not None
         return judgement

@@ -40,6 +40,7 @@ from anagram.training.setting import Setting
 
 LOOKED_AT = 2048  # points at which the largest residual is looked for
 TINY = 1e-12  # a relative error that is rounding, about
+NO_TIME = 1e-9  # seconds: a budget with which one rung is begun, and stopped after its first steps
 
 Tell = Callable[[Rung], None]
 
@@ -118,7 +119,8 @@ def find(
         if march.is_whole or (march.solutions and reason in STOPPED):
             return _marched(march, None, reason)
         axis, earlier = None, march.rungs
-        seconds = None if seconds is None else max(0.0, seconds - march.spent)
+        # One rung is begun in any case: there would be no solution at all.
+        seconds = None if seconds is None else max(NO_TIME, seconds - march.spent)
 
     def give_up(rungs: Sequence[Rung], plan: Plan) -> bool:
         # In space the ladder is climbed to its end: a march would take a ladder for each of its stretches.

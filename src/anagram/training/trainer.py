@@ -193,9 +193,10 @@ class Trainer:
                     break
                 pace = self.record["seconds_per_step"]
                 # A monitor is heard also where the run ends here: it may be a rung, and others would follow.
-                asked = "stopped by a monitor" if processes.any_of(self._tell(monitors)) else None
+                stop = processes.any_of(self._tell(monitors))
                 reason = "interrupted" if processes.any_of(interrupts.seen) else self._reason(budget) or goal(self)
-                reason = reason if reason == "interrupted" else asked or reason
+                if stop and reason != "interrupted":
+                    reason = "stopped by a monitor"
         if not quiet:
             _warn_if_overfitted(self.history.blocks[0]["loss"], self.record)
             if keep == "last":
