@@ -309,6 +309,15 @@ def totals(records: list[dict[str, Any]]) -> list[str]:
             f"- claims with a true error above {TRUSTED:g} tol: {share(len(wrong), len(claims))}; the worst ratio is "
             f"{ratio(worst):.2g} ({worst['problem']}, seed {worst['seed']})"
         )
+    seeds = sorted({r["seed"] for r in records})
+    if len(seeds) > 1:
+        of = {seed: [r["reached"] for r in records if r["seed"] == seed] for seed in seeds}
+        lines.append("- reached by seed: " + ", ".join(f"{s}: {sum(of[s])} of {len(of[s])}" for s in seeds))
+    missed = defaultdict(list)
+    for r in sorted((r for r in records if not r["reached"]), key=lambda r: r["seed"]):
+        missed[r["problem"]].append(str(r["seed"]))
+    if missed:
+        lines.append("- not reached (seeds): " + ", ".join(f"{name} ({', '.join(s)})" for name, s in missed.items()))
     broken = Counter(r["problem"] for r in records if broke_down(r))
     if broken:
         lines.append("- broke down: " + ", ".join(f"{name} ({count})" for name, count in broken.items()))
@@ -377,6 +386,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=120.0, help="the largest training time of a run")
     parser.add_argument("--jobs", type=int, default=1, help=f"runs at once, each on {CORES} cores of its own")
     parser.add_argument("--results", type=Path, default=HERE / "results" / "anywhere.jsonl")
+    parser.add_argument("--beside", type=Path, nargs="+", default=[], help="more results, for tables and figure")
     parser.add_argument("--figure", type=Path, default=HERE.parent / "docs" / "figures" / "anywhere.png")
     parser.add_argument("--report", action="store_true", help="run nothing")
     parser.add_argument("--one", nargs=3, metavar=("PROBLEM", "TOL", "SEED"), help=argparse.SUPPRESS)
@@ -404,7 +414,7 @@ def main() -> None:
             with args.results.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(record) + "\n")
             print(f"{count}/{len(tasks)}  {line(record)}", flush=True)
-    records = [r for r in load(args.results) if r["problem"] in names]
+    records = [r for path in (args.results, *args.beside) for r in load(path) if r["problem"] in names]
     for (machine, tol), runs in by_tolerance(records).items():
         print("\n" + table(machine, tol, runs, list(TOUCHSTONES)))
     figure(records, {name: stone.smooth for name, stone in TOUCHSTONES.items()}, args.figure)

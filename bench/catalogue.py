@@ -117,6 +117,7 @@ def main() -> None:
                 flush=True,
             )
     records = [r for r in load(args.results) if r["problem"] in order and r["tol"] == args.tol]
+    records = list({r["problem"]: r for r in records}.values())  # the last one of each, whatever the machine
     for machine in dict.fromkeys(r["machine"] for r in records):
         print(f"\n### {machine}\n\n" + table([r for r in records if r["machine"] == machine], order))
 

@@ -168,7 +168,8 @@ def figure(found: dict[tuple[str, int], dict[str, Any]], path: Path) -> None:
 def _label(trial: Trial, records: list[dict[str, Any]]) -> str:
     """What a row of the figure shows; where runs were cut short, after how many steps."""
     cut = [record["step"] for record in records if not record["finished"]]
-    return TEXTS[trial.name] + (f"\n(cut short after {max(cut)} of {trial.steps} steps)" if cut else "")
+    some = "" if len(cut) == len(records) else f"{len(cut)} of {len(records)} "
+    return TEXTS[trial.name] + (f"\n({some}cut short after {max(cut)} of {trial.steps} steps)" if cut else "")
 
 
 def add(files: list[Path], results: Path) -> None:

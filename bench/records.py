@@ -29,6 +29,7 @@ HERE = Path(__file__).parent
 ROUNDING = 1e-15  # a tolerance that no model given reaches: natural sizes are used, and nothing ends it early
 
 # What has been published, relative in L², for problems of these names; which equations they are is not always the same.
+# For those in AIMS nothing that we know of has been published: the number is an aim of our own.
 PUBLISHED = {
     "burgers": 5e-9,
     "allen-cahn": 1e-8,
@@ -38,6 +39,7 @@ PUBLISHED = {
     "kuramoto-sivashinsky": 5e-7,
     "poisson-10d": 6e-12,
 }
+AIMS = {"allen-cahn": "in 20 s"}
 Way = tuple[str, Callable[[float], Any]]  # what it is called, and the solution within so many seconds of training
 
 
@@ -210,9 +212,10 @@ def report(path: Path) -> str:
         own = [r for r in records if r["problem"] == name and r["error"] is not None]
         for r in sorted(own, key=lambda r: r["error"]):
             passed = "yes" if r["error"] <= published else "no"
+            beside = f"{published:.0e}" + (f" {AIMS[name]}, an aim of our own" if name in AIMS else "")
             rows.append(
                 f"| {name} | {r['way']} | {r['error']:.1e} | {r['seconds']:.1f} | {r['wall_seconds']:.0f} | "
-                f"{published:.0e} | {passed} |"
+                f"{beside} | {passed} |"
             )
     return "\n".join(rows)
 
