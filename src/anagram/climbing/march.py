@@ -158,7 +158,7 @@ class March:
             why = climb.run(tell)
             self.rungs += climb.rungs
             if why in STOPPED:
-                if self.planned is not None:  # what is there of it is better than nothing
+                if self.planned is not None or not self.solutions:  # what is there of it is better than nothing
                     self._take(climb, end)
                 return why
             reached = why in (REACHED, ROUNDED)
