@@ -1,5 +1,6 @@
 """Shared set-up: a cache of our own, a short run to look at."""
 
+import gc
 import os
 import tempfile
 
@@ -17,11 +18,23 @@ os.environ["XLA_FLAGS"] = " ".join(
     ][: 1 if os.environ.get("ANAGRAM_TESTS_AS_USERS") else None]
 ).strip()
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", os.path.join(os.environ["ANAGRAM_CACHE"], "compiled-tests"))
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 import pytest
 
 import anagram as ag
+
+# What JAX keeps of traces is not garbage, and looking through all of it again and again takes a tenth of the time.
+gc.freeze()
+gc.set_threshold(200_000, 20, 100)
+
+
+def pytest_collection_modifyitems(items):
+    if not os.environ.get("ANAGRAM_LONG"):
+        late = pytest.mark.skip(reason="run by make test-long")
+        for item in items:
+            if item.get_closest_marker("long"):
+                item.add_marker(late)
 
 
 @pytest.fixture(scope="session")

@@ -35,6 +35,7 @@ def growth(rate):
     )
 
 
+@pytest.mark.long
 def test_both_solutions_of_bratu_are_found():
     lower, upper = ag.solutions(bratu(), 2, guesses=[lambda x: 12 * x * (1 - x)], tol=1e-5, progress=False)
     for solution, ends in ((lower, (1, 4)), (upper, (4, 12))):
@@ -61,6 +62,7 @@ def test_modes_of_a_string():
     assert_close(np.abs(second(x=x)), np.abs(np.sin(2 * np.pi * x)), 1e-3)
 
 
+@pytest.mark.long
 def test_a_way_leads_where_no_straight_one_does():
     exact = lambda t: 1 / (1 + 999 * np.exp(-30 * t))
     t = np.linspace(0, 1, 41)

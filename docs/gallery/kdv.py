@@ -1,7 +1,7 @@
 """A cosine breaks up into solitons: u_t + u u_x + 0.022² u_xxx = 0 on a ring, after Zabusky and Kruskal.
 
-It is solved in stretches of time, each from where the last one ended. The tolerance, and how many seconds it may train,
-are the arguments: ``python kdv.py 1e-3 180``.
+It is solved in stretches of time that the program chooses, each from where the last one ended. The tolerance, and how
+many seconds it may train, are the arguments: ``python kdv.py 1e-3 180``.
 """
 
 import sys
@@ -14,7 +14,6 @@ import numpy as np
 import anagram as ag
 
 DISPERSION = 0.022**2
-STRETCHES = 64  # of time
 MOMENTS = 21  # at which the solution is compared with the reference
 
 
@@ -94,8 +93,8 @@ def show(solution: ag.Solution, seconds: float) -> None:
 def main() -> None:
     """Train as long as it may, say how well it is solved, draw it."""
     begin = time.perf_counter()
-    tol, seconds = (float(given) for given in (sys.argv[1:] + ["1e-6", "3600"][len(sys.argv) - 1 :])[:2])
-    solution = ag.solve(problem(), tol=tol, stretches=STRETCHES, seconds=seconds)
+    tol, seconds = (float(given) for given in (sys.argv[1:] + ["1e-6", "600"][len(sys.argv) - 1 :])[:2])
+    solution = ag.solve(problem(), tol=tol, seconds=seconds)
     show(solution, time.perf_counter() - begin)
 
 

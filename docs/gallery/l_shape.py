@@ -1,6 +1,7 @@
 """Δu = 0 on an L, whose solution is singular at the corner that points inward: u = r^⅔ sin ⅔φ.
 
-Networks are enriched with what belongs to the corner by themselves; one that is given as a model is not, and is stuck.
+Networks are enriched with what belongs to the corner by themselves. A network that only sees the corner, its distance
+and direction, need not be told what the solution looks like there; a plain one is stuck.
 """
 
 import time
@@ -31,17 +32,17 @@ def problem() -> ag.Problem:
     )
 
 
-def draw(enriched: ag.Solution, plain: ag.Solution) -> None:
-    """The solution, and the errors with and without what belongs to the corner, in the same colours."""
-    values = [solution.to_numpy({"x": 201, "y": 201}) for solution in (enriched, plain)]
-    x, y = values[0]["x"], values[0]["y"]
+def draw(solutions: dict[str, ag.Solution]) -> None:
+    """The solution, and the errors of all models, in the same colours."""
+    values = {label: solution.to_numpy({"x": 201, "y": 201}) for label, solution in solutions.items()}
+    first = next(iter(values.values()))
+    x, y = first["x"], first["y"]
     known = np.asarray(exact(x[:, None], y[None]))
-    errors = [np.log10(np.abs(v["u"] - known) + 1e-17) for v in values]
-    shown = (("u", values[0]["u"], "viridis"), ("enriched", errors[0], "magma"), ("not enriched", errors[1], "magma"))
-    figure, panels = plt.subplots(1, 3, figsize=(11.5, 3.4), layout="constrained")
-    for ax, (title, data, colours) in zip(panels, shown, strict=True):
-        limits = {"vmin": -12, "vmax": -2} if colours == "magma" else {}
-        image = ax.pcolormesh(x, y, data.T, cmap=colours, shading="nearest", rasterized=True, **limits)
+    shown = {"u": first["u"]} | {label: np.log10(np.abs(v["u"] - known) + 1e-17) for label, v in values.items()}
+    figure, panels = plt.subplots(1, 4, figsize=(14.5, 3.3), layout="constrained")
+    for ax, (title, data) in zip(panels, shown.items(), strict=True):
+        limits = {} if title == "u" else {"vmin": -12, "vmax": -2, "cmap": "magma"}
+        image = ax.pcolormesh(x, y, data.T, shading="nearest", rasterized=True, **limits)
         figure.colorbar(image, ax=ax, label="log₁₀ |error|" if limits else "")
         ax.plot([0, 1, 1, -1, -1, 0, 0], [0, 0, 1, 1, -1, -1, 0], color="0.2", lw=1, clip_on=False)
         ax.spines[:].set_visible(False)
@@ -50,17 +51,20 @@ def draw(enriched: ag.Solution, plain: ag.Solution) -> None:
 
 
 def main() -> None:
-    """Solve it both ways, say how well, draw it."""
-    found = []
-    for label, model, tol in (("enriched", None, 1e-8), ("not enriched", ag.MLP(20, 20), 1e-4)):
+    """Solve it in three ways, say how well, draw it."""
+    corner, found = [(0.0, 0.0)], {}
+    for label, model, points, tol in (
+        ("enriched", None, None, 1e-8),
+        ("sees the corner", ag.MLP(20, 20, corners=corner), ag.Graded(30, 3, corner), 1e-6),
+        ("plain network", ag.MLP(20, 20), None, 1e-4),
+    ):
         begin = time.perf_counter()
-        solution = ag.solve(problem(), model, tol=tol, seconds=60)
+        found[label] = solution = ag.solve(problem(), model, points=points, tol=tol, seconds=60)
         print(
             f"{label}: relative error {solution.relative_l2_error:.1e}, "
             f"estimated {solution.relative_error_estimate:.1e}, {time.perf_counter() - begin:.0f} s"
         )
-        found.append(solution)
-    draw(*found)
+    draw(found)
 
 
 if __name__ == "__main__":

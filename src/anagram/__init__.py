@@ -24,7 +24,18 @@ from anagram.errors import (  # noqa: E402
     SettingError,
 )
 from anagram.methods import Amstramgram, Anagram, Auto, Spring  # noqa: E402
-from anagram.models import MLP, Features, Fourier, Kink, ParametricModel, Polynomial, Singular, Waves  # noqa: E402
+from anagram.models import (  # noqa: E402
+    MLP,
+    Chebyshev,
+    Features,
+    Fourier,
+    Kink,
+    ParametricModel,
+    Polynomial,
+    Separable,
+    Singular,
+    Waves,
+)
 from anagram.repeat import repeat  # noqa: E402
 from anagram.several import homotopy, modes, solutions  # noqa: E402
 from anagram.solution import Solution, load  # noqa: E402
@@ -40,6 +51,7 @@ from anagram.statement.domains import (  # noqa: E402
     Ellipse,
     Ellipsoid,
     GaussLegendre,
+    Graded,
     Grid,
     Interior,
     LatinHypercube,
@@ -72,6 +84,7 @@ __all__ = [
     "Ball",
     "Box",
     "Cells",
+    "Chebyshev",
     "Chosen",
     "Compound",
     "Condition",
@@ -86,6 +99,7 @@ __all__ = [
     "FileError",
     "Fourier",
     "GaussLegendre",
+    "Graded",
     "Grid",
     "Interior",
     "Kink",
@@ -102,6 +116,7 @@ __all__ = [
     "ProblemWarning",
     "Redrawn",
     "RunWarning",
+    "Separable",
     "Setting",
     "SettingError",
     "Singular",

@@ -21,10 +21,17 @@ from anagram.keeping import checkpoint
 from anagram.keeping.following import folder_of
 from anagram.keeping.runfolder import EVERY, RunFolder
 from anagram.keeping.runrecord import how_to_go_on, read_record, versions
-from anagram.keeping.snapshot import START, Snapshot, fingerprint, refuse_another, restore
+from anagram.keeping.snapshot import (
+    START,
+    Snapshot,
+    data_of,
+    fingerprint,
+    refuse_another,
+    restore,
+)
 from anagram.keeping.solutions import save
 from anagram.methods import Method
-from anagram.models import Features, ModelSpec, Waves
+from anagram.models import Chebyshev, Features, ModelSpec, Waves
 from anagram.solution import Solution
 from anagram.statement.problem import Problem
 from anagram.statement.stretches import checked_stretches, stretch_edges
@@ -363,10 +370,12 @@ def climbed(
         shown = stack.enter_context(Progress(problem, configuration.budget))
         monitors, announce, told = [*monitors, shown], shown.begins, shown.rung
     rungs = TrainedRungs(configuration, monitors, kept, announce)
-    if kept is not None and goes_on is not None and goes_on.get("rung") == rungs.known:
-        snapshot = _last_snapshot(kept.path)
-        if snapshot is not None:
-            rungs.go_on_from(rungs.known, snapshot, goes_on.get("fingerprint"))
+    if kept is not None:
+        kept.data = data_of(problem)
+    if kept is not None and goes_on is not None:
+        kept.refuse_other_data(goes_on.get("data"))
+        if goes_on.get("rung") == rungs.known:
+            rungs.go_on_from(rungs.known, _last_snapshot(kept.path), goes_on.get("fingerprint"))
 
     def tell(rung: Rung) -> None:
         rungs.note(rung)
@@ -401,7 +410,7 @@ def _last_snapshot(path: Path) -> Snapshot | None:
 
 
 def _setting(case: Case, model: Any, method: Any, points: Any, steps: Any, options: Any, continued: bool) -> Setting:
-    if method is None and isinstance(model, Features | Waves):
+    if method is None and isinstance(model, Chebyshev | Features | Waves):
         method = "newton"  # they are linear in their parameters
     setting = case.setting if method is None else case.setting.with_method(method)
     if continued and setting.method == "auto":

@@ -44,6 +44,7 @@ def assert_honest(estimate, error):
     assert estimate < 3 * max(error, ROUNDING)
 
 
+@pytest.mark.long
 def test_estimates_are_those_of_errors(monkeypatch):
     """By other rungs where these are wide, and by the tangent space where a network is trained."""
     wide = ag.solve(heat(), tol=1e-6, **QUIET)

@@ -66,6 +66,7 @@ def test_members_that_need_others_are_not_parted(condition, said):
         ag.solve(problem, stretches={"k": 2})
 
 
+@pytest.mark.long
 def test_points_that_were_chosen_are_dealt():
     k, x = np.meshgrid(np.geomspace(0.25, 4, 12), np.linspace(0.02, 0.98, 12), indexing="ij")
     points = {"equation": ag.Chosen(k=k, x=x)}

@@ -26,6 +26,7 @@ def pendulum():
     )
 
 
+@pytest.mark.long
 def test_a_march_agrees_with_a_solver_of_another_kind_and_can_be_killed(tmp_path, monkeypatch):
     # The whole is given up after its first rung of a network, if it comes to one.
     monkeypatch.setattr("anagram.climbing.result.RACE", 0)

@@ -74,9 +74,12 @@ def cooling():
 
 
 GIVEN = {"model": ag.MLP(8), "tol": 1e-2, "steps": 80}
+LONG = pytest.mark.long
 
 
-@pytest.mark.parametrize("problem", [transport, string, two_waves, cooling])
+@pytest.mark.parametrize(
+    "problem", [transport, pytest.param(string, marks=LONG), pytest.param(two_waves, marks=LONG), cooling]
+)
 def test_a_march_agrees_with_the_solution(problem):
     points = 300 if problem is cooling else ag.GaussLegendre(12)
     solution = ag.solve(problem(), **GIVEN, points=points, stretches=2, **QUIET)
@@ -100,6 +103,7 @@ def test_a_march_agrees_with_the_solution(problem):
         assert_close(solution(walls), np.zeros(4), 1e-12, "the walls hold exactly in every piece")
 
 
+@pytest.mark.long
 def test_smaller_tolerances_have_smaller_errors():
     found = [
         ag.solve(transport(), ag.MLP(10), points=ag.GaussLegendre(14), tol=tol, stretches=2, **QUIET)
@@ -114,8 +118,8 @@ def test_errors_are_carried_along():
     """The first stretch is stopped early; the second one is as wrong, however well it is solved, and says so."""
 
     class Hasty(March):
-        def _climb(self, problem, left, least, known):
-            climb = super()._climb(problem, left, least, known)
+        def _climb(self, problem, *arguments):
+            climb = super()._climb(problem, *arguments)
             steps = 12 if len(self.edges) == 1 else 120
             climb.given = Setting(ag.MLP(8), points=ag.GaussLegendre(12), steps=steps)
             return climb
@@ -168,6 +172,7 @@ def test_a_march_that_was_killed_goes_on_to_the_same_numbers(tmp_path):
     assert comparison.identical, comparison.in_words()
 
 
+@pytest.mark.long
 def test_a_march_that_is_interrupted_has_what_is_done(tmp_path):
     given = {"points": ag.GaussLegendre(10), "tol": 1e-3, "steps": 20, "stretches": 4}
     stopped = ag.solve(transport(), ag.MLP(6), folder=tmp_path, monitors=[At(1, 7, press)], **given, **KEPT)
@@ -195,6 +200,7 @@ def test_a_march_without_time_is_repeated_as_far_as_it_came(between, tmp_path, m
     assert again.summary["stretches"] == short.summary["stretches"]
 
 
+@pytest.mark.long
 def test_stretches_that_are_not_reached_are_taken_all_the_same():
     solution = ag.solve(transport(), ag.MLP(4), points=ag.GaussLegendre(8), tol=1e-9, steps=6, stretches=3, **QUIET)
     assert solution.reached is False
@@ -217,10 +223,10 @@ def test_a_march_begins_where_the_ladder_of_the_whole_ends(monkeypatch):
     stretches = []
 
     class Longer(March):
-        def _climb(self, problem, left, least, known):
+        def _climb(self, problem, *arguments):
             monkeypatch.setattr("anagram.climbing.climb.STEPS", 200)
             stretches.append(problem.domain.intervals["t"])
-            return super()._climb(problem, left, least, known)
+            return super()._climb(problem, *arguments)
 
     monkeypatch.setattr("anagram.climbing.result.March", Longer)
     solution = ag.solve(problem, tol=3e-2, **QUIET)
@@ -231,6 +237,7 @@ def test_a_march_begins_where_the_ladder_of_the_whole_ends(monkeypatch):
     assert len(solution.rungs) > 2
 
 
+@pytest.mark.long
 def test_what_a_march_found_can_be_looked_at(tmp_path):
     solution = ag.solve(cooling(), ag.MLP(6), points=150, tol=1e-1, steps=15, stretches=2, **QUIET)
     solution.plot(tmp_path / "solution.png")

@@ -126,6 +126,7 @@ def test_climbs_end_at_the_noise():
     assert good_enough(known, [{**at_noise, "equation": expected}], [100]) is None
 
 
+@pytest.mark.long
 def test_a_field_of_one_axis_is_found_with_its_prior():
     """u_t = s(x): the source of a growing field, from its noisy values; its standard errors hold what they say."""
     box = ag.Box(t=(0, 1), x=(0, 1))

@@ -151,17 +151,47 @@ def test_a_climb_can_be_repeated(whole):
     assert_same_climb(again, whole)
 
 
-def test_another_problem_is_refused(whole, tmp_path):
+@pytest.mark.parametrize("checkpoints", [0.0, 1e6], ids=["with a checkpoint", "without one"])
+@pytest.mark.parametrize("step", [0, 7])
+def test_another_problem_is_refused(step, checkpoints, whole, tmp_path):
+    kept = {**KEPT, "checkpoint_every": checkpoints}
     with pytest.raises(Killed):
-        ag.solve(parabola(), **TINY, folder=tmp_path, monitors=[At(1, 7, kill)], **KEPT)
-    for box, equals, message in ((LINE, 2.5, "the points or their sources"), (ag.Box(x=(0, 2)), 2.0, "is another one")):
+        ag.solve(parabola(), **TINY, folder=tmp_path, monitors=[At(1, step, kill)], **kept)
+    before = (tmp_path / "run.json").read_text()
+    for box, equals in ((LINE, 2.5), (ag.Box(x=(0, 2)), 2.0)):
         other = ag.Problem(
             box,
             equation=ag.Condition(lambda u: u.d("x", "x"), equals=equals),
             ends=ag.Condition(lambda u: u, on=box.faces("x")),
         )
-        with pytest.raises(ag.FileError, match=message):
+        with pytest.raises(ag.FileError, match="the points or their sources"):
             ag.resume(tmp_path, other, **KEPT)
+        assert (tmp_path / "run.json").read_text() == before, "what was refused is not written"
+    assert_same_climb(ag.resume(tmp_path, parabola(), **KEPT), whole)
+
+
+def test_another_problem_is_refused_where_all_rungs_are_done(copy):
+    other = ag.Problem(
+        LINE,
+        equation=ag.Condition(lambda u: u.d("x", "x"), equals=2.5),
+        ends=ag.Condition(lambda u: u, on=LINE.faces("x")),
+    )
+    with pytest.raises(ag.FileError, match="the points or their sources"):
+        ag.resume(copy, other, **KEPT)
+
+
+def test_another_equation_is_refused_before_the_rung_under_way(whole, tmp_path):
+    """Its sources are the same: the first loss tells it apart, also where there is no checkpoint yet."""
+    kept = {**KEPT, "checkpoint_every": 1e6}
+    with pytest.raises(Killed):
+        ag.solve(parabola(), **TINY, folder=tmp_path, monitors=[At(1, 7, kill)], **kept)
+    other = ag.Problem(
+        LINE,
+        equation=ag.Condition(lambda u: u.d("x", "x") + u, equals=2.0),
+        ends=ag.Condition(lambda u: u, on=LINE.faces("x")),
+    )
+    with pytest.raises(ag.FileError, match="cannot go on with this problem"):
+        ag.resume(tmp_path, other, **KEPT)
 
 
 class Own(eqx.Module):

@@ -5,7 +5,6 @@ Their code is executed here as one program; `make test-long` executes them in a 
 
 import ast
 import json
-import os
 import re
 from pathlib import Path
 
@@ -13,7 +12,6 @@ import matplotlib as mpl
 import pytest
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "docs" / "notebooks").glob("*.ipynb"))
-LONG = bool(os.environ.get("ANAGRAM_LONG"))
 
 
 def code_cells(notebook):
@@ -45,7 +43,7 @@ def test_cells_give_what_they_show(notebook):
     assert names["solution"].reached
 
 
-@pytest.mark.skipif(not LONG, reason="run by make test-long")
+@pytest.mark.long
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_they_run_in_a_kernel(notebook):
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")

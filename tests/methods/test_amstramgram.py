@@ -160,6 +160,7 @@ def test_the_loss_never_rises():
     assert np.all(np.diff(info["lifted_off"].astype(int)) >= 0), "lift-off happens once"
 
 
+@pytest.mark.long
 def test_it_goes_on_where_a_fixed_cutoff_ends():
     """Seeds 0, 1, 2, 4 and 5 end between 5e-13 and 3e-12 after 74 to 116 steps, 3 is not there after 160.
 

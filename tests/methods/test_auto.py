@@ -53,6 +53,7 @@ def test_steps_are_bent_by_their_acceleration():
     assert_close(info["step_norm"], np.linalg.norm(p), 1e-6)
 
 
+@pytest.mark.long
 def test_the_loss_never_rises_and_rounding_is_reached():
     """A quick form of what the benchmark shows: the paper's problem and network, to 1e-10."""
     problem = ag.catalogue.problem("laplace-2d", paper=True)

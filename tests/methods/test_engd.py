@@ -40,6 +40,7 @@ def test_on_a_linear_problem_it_is_anagram_with_weighted_rows():
     assert np.abs(equal_rows.theta - one.theta).max() > 1e4 * ACCUMULATED  # the weights are not a detail
 
 
+@pytest.mark.long
 def test_the_two_drift_apart_with_the_square_of_the_condition_number():
     """On an equation that only zero solves, a step of length 1 leads to θ = 0; what is left is its error."""
     left, line = [], ag.Box(x=(0, 1))

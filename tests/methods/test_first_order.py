@@ -31,6 +31,7 @@ def walk(method, steps):
     return compound, batch, states, infos
 
 
+@pytest.mark.long
 def test_gradient_descent_takes_the_best_length_along_the_gradient():
     compound, batch, states, infos = walk(GradientDescent(), 3)
     for before, after, info in zip(states, states[1:], infos, strict=False):
@@ -64,6 +65,7 @@ def test_lbfgs_never_rises_and_solves_a_quadratic():
     assert_close(states[-1].gradient, jax.grad(compound.loss)(states[-1].theta, batch), ACCUMULATED)
 
 
+@pytest.mark.long
 def test_adam_hands_over_to_lbfgs():
     compound, batch, states, _ = walk(AdamLbfgs(switch=6, rate=0.01), 10)
     *_, adam = walk(Adam(rate=0.01, drops=()), 6)[2]

@@ -181,6 +181,7 @@ def test_mistakes_with_options(options, message):
 
 
 # -- what it is for --------------------------------------------------------------------------------------------
+@pytest.mark.long
 def test_many_parameters_on_few_points_of_ten_dimensions():
     """Poisson in ten dimensions, about forty times as many parameters as rows."""
     solution = ag.solve(

@@ -14,7 +14,6 @@ import pytest
 from anagram.version import __version__
 
 ROOT = Path(__file__).parents[2]
-LONG = bool(os.environ.get("ANAGRAM_LONG"))
 PYTHONS = ("python3.11", "python3.12", "python3.13")
 SOLVE = """
 import anagram as ag
@@ -57,7 +56,7 @@ def built(tmp_path_factory):
     return wheel, source
 
 
-@pytest.mark.skipif(not LONG, reason="run by make test-long")
+@pytest.mark.long
 def test_everything_is_in_the_package(built):
     wheel, source = built
     inside = set(zipfile.ZipFile(wheel).namelist())
@@ -74,7 +73,7 @@ def test_everything_is_in_the_package(built):
     assert {"README.md", "CITATION.cff", "LICENSE", "constraints.txt", "src/anagram/py.typed"} <= names
 
 
-@pytest.mark.skipif(not LONG, reason="run by make test-long")
+@pytest.mark.long
 @pytest.mark.parametrize("python", PYTHONS)
 def test_the_wheel_solves_in_an_empty_environment(built, python, tmp_path):
     found = shutil.which(python)

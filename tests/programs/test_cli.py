@@ -174,6 +174,7 @@ def test_import_is_light():
     assert shown.strip() == "[]"
 
 
+@pytest.mark.long
 def test_kernels_leaves_pictures_and_says_how_far_they_reach(anagram, tmp_path):
     result = anagram("kernels", "heat", "--kind", "ntk,nntk", "--out", "k")
     assert result.exit_code == 0, result.output

@@ -41,6 +41,7 @@ def assert_same(outcomes, local):
         assert np.array_equal(here.solution.theta, there.solution.theta)
 
 
+@pytest.mark.long
 def test_processes_of_their_own_come_to_the_same_numbers_and_go_on(local, tmp_path):
     study, outcomes, _ = local
     told = []

@@ -80,6 +80,7 @@ def solved():
     return SOLVED["problem"], SOLVED["solution"]
 
 
+@pytest.mark.long
 def test_a_wave_around_a_ring_is_found_and_its_error_known():
     _, solution = solved()
     assert solution.reached

@@ -120,6 +120,7 @@ def true_green(x, y, terms=300):
     return -np.sum(waves * decay / (k * np.pi * -np.expm1(-2 * k * np.pi)), axis=1)
 
 
+@pytest.mark.long
 def test_on_the_square_it_tends_to_the_true_greens_function_as_the_model_grows(square):
     x, y = np.random.default_rng(4).random((500, 2)), np.array([0.4, 0.55])
     problem = ag.Problem(

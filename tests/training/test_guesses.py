@@ -56,6 +56,7 @@ def test_coefficients_keep_their_first_guesses():
     assert trainer.model.coefficients(trainer.model.theta) == {"k": 2.5}
 
 
+@pytest.mark.long
 def test_a_solution_is_a_guess_too():
     """A run that begins with what another one found has little left to do."""
     plain = ag.Problem(

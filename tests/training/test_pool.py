@@ -177,6 +177,7 @@ def test_only_what_is_due_is_redrawn_and_data_stay():
     assert RedrawnPoints(problem(), {"equation": ag.Sobol(7)}, 0).steps_left(4) is None
 
 
+@pytest.mark.long
 def test_few_redrawn_points_are_not_overfitted():
     """A network with more parameters than points: fixed points are fitted, redrawn ones teach the equation.
 

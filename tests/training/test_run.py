@@ -43,6 +43,7 @@ def test_a_system_of_two_fields():
     assert_close(solution["u"](1.0), np.sin(1.0), 1e-5)
 
 
+@pytest.mark.long
 def test_the_schroedinger_equation():
     """i ψ_t = −½ ψ_xx with the exact wave e^{i(2x − 2t)}."""
     box = ag.Box(t=(0, 1), x=(0, 3))
@@ -69,6 +70,7 @@ def test_the_schroedinger_equation():
     assert solution.l2_error < 1e-7
 
 
+@pytest.mark.long
 def test_an_unknown_diffusivity_is_found_from_data_to_six_digits():
     """u_t = κ u_xx with κ = 0.37, from the initial value and 40 measurements inside."""
     box = ag.Box(t=(0, 1), x=(0, 1))

@@ -25,28 +25,44 @@ from anagram.climbing.judging import (
     judged_by_others,
 )
 from anagram.climbing.noisy import good_enough, is_noise
-from anagram.climbing.starts import fitted, layers_of
+from anagram.climbing.starts import fitted, grown, layers_of, tails_of
 from anagram.environment import has_accelerator
-from anagram.models import MLP, Features, ParametricModel, Waves, count_parameters
+from anagram.models import (
+    MLP,
+    Chebyshev,
+    Features,
+    ParametricModel,
+    Separable,
+    Waves,
+    count_parameters,
+    rough_corners,
+)
 from anagram.solution import Solution
 from anagram.statement.detail import Detail, detail_of
-from anagram.statement.domains import Box, Kronecker, PointSet
+from anagram.statement.domains import Kronecker, PointSet
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import Sizes, in_natural_sizes, natural_sizes
 from anagram.tangent.estimate import ErrorEstimate
+from anagram.training.bending import bends_for_data
 from anagram.training.budget import Budget
 from anagram.training.configuration import model_to_json
 from anagram.training.defaults import complete
 from anagram.training.goal import FIRST, NEAR, Goal
+from anagram.training.guesses import Values, features_near
 from anagram.training.ladder import LOST, RACE, Facts, next_plan
-from anagram.training.rungs import Outcome, Plan, Rung, rung_from_json, rung_points
+from anagram.training.rungs import Bends, Outcome, Plan, Rung, fine_axes, rung_from_json, rung_points
 from anagram.training.setting import Setting
+from anagram.training.splits import ROUNDING
+from anagram.training.terms import HELD
 from anagram.training.trainer import Trainer
 from anagram.training.wide import MOST, MOST_ON_ACCELERATORS
 
 STEPS = 500  # of a rung at most
-SOLVES = 25  # steps of a rung of features at most
+SOLVES, SOLVES_NEAR = 25, 10  # steps of a rung of features at most; those that begin near a solution take fewer
+NEAR_STEPS = 5  # steps of a rung of features that begins near a solution
 MANY_DIGITS = 1e-8  # tolerances below ask for the last digits of a network
+NARROW = 18.0  # polynomials that data need to two digits: coordinates may be bent for them
+CLOSER = 3e-4  # times the tolerance: bends that suit the data so well are smooth, and errors go on falling in them
 POINTS = 1024  # on which the solutions of two rungs are compared
 ZERO = 1e-8  # of its natural size: an unknown that is smaller is taken to be zero
 MOST_PARAMETERS, MORE_PARAMETERS = 1100, 2000  # the second one on an accelerator
@@ -93,7 +109,8 @@ class Climb:
 
     `give_up` is asked before every rung whether to leave the problem to someone else. `least` has sizes of unknowns
     below which errors are not relative to them: those of a whole of which this is a part. `known` is a rung of
-    features that was good enough for the part before it.
+    features that was good enough for the part before it, and `near` gives unknowns near which features begin.
+    `marches` says that it is a stretch of an evolution in space, and `bends` along which coordinates it is solved for.
     """
 
     def __init__(
@@ -107,8 +124,11 @@ class Climb:
         least: Mapping[str, float] | None = None,
         give_up: Callable[[Sequence[Rung], Plan], bool] = lambda *_: False,
         known: Plan | None = None,
+        near: Values | None = None,
+        marches: bool = False,
+        bends: Bends | None = None,
     ) -> None:
-        self.give_up = give_up
+        self.give_up, self.near = give_up, near
         self.problem, self.tol, self.seed, self.train, self.seconds = problem, tol, seed, train, seconds
         self.given = given or Setting()
         self.sizes: Sizes = natural_sizes(problem)
@@ -120,18 +140,28 @@ class Climb:
         has_data = any(isinstance(problem.region(key), PointSet) for key in problem.conditions)
         fixed = self.given.points is not None
         detail = Detail() if is_one_rung(self.given) else detail_of(problem, self.sizes)
+        self.bends = bends or {}
+        if detail.data >= NARROW and not fixed:
+            self.bends = bends_for_data(problem, self.sizes, max(CLOSER * tol, ROUNDING))
         dimension, fields = problem.domain.dimension, problem.sought.outputs
         noise = bool(problem.measured)
         linear = problem.is_linear
         # An accelerator factorises in the same time what is twice as wide, and more.
         fast = has_accelerator()
         most = MORE_PARAMETERS if fast else MOST_PARAMETERS
-        wide = {"known": known, "most_features": MOST_ON_ACCELERATORS if fast else MOST, "around": _around(problem)}
+        wide = {
+            "known": known,
+            "most_features": MOST_ON_ACCELERATORS if fast else MOST,
+            "fine": len(fine_axes(problem)),
+            "marches": marches,
+            "bent": bool(self.bends) and not marches,
+            "corners": len(rough_corners(problem)),
+        }
         self.facts = Facts(dimension, linear, has_data, tol, most, fixed, detail, fields, noise, **wide)
         # Where known solutions were divided out, errors are those of the equations themselves.
         plain = problem.undeflated
         judged_by = self.scaled if plain is None else in_natural_sizes(plain, natural_sizes(plain))
-        self.asked = Asked(judged_by, self.facts.goal, seed, self.least)
+        self.asked = Asked(judged_by, self.facts.goal, seed, self.least, self.bends)
         regions = problem.sought.by_region
         self.points = [
             (region.draw(Kronecker(POINTS), np.random.default_rng(0)).x, unknowns) for region, unknowns in regions
@@ -210,7 +240,10 @@ class Climb:
             if not known:
                 return 0.0
             last = known[-1]
-            return last.outcome.seconds * (plan.features / last.plan.features) ** 3 * plan.density / last.plan.density
+            # It begins near a solution and takes fewer steps than one that began far away.
+            steps = last.outcome.steps
+            pace = last.outcome.seconds * min(steps, NEAR_STEPS) / max(1, steps)
+            return pace * (plan.features / last.plan.features) ** 3 * plan.density / last.plan.density
         networks = [r for r in self.rungs if not r.plan.features]
         if not networks:
             return 0.0
@@ -223,8 +256,8 @@ class Climb:
         given = self.given.model
         if given is None and self.given.method == "auto":
             trained = layers_of(self.solutions[plan.below]) if plan.below >= 0 else None
-            return plan.model(self.problem, self.sizes, self.seed, trained)
-        if self.given.method not in IN_UNITS or not isinstance(given, MLP | Features | Waves):
+            return plan.model(self.problem, self.sizes, self.seed, trained, self.bends)
+        if self.given.method not in IN_UNITS or not isinstance(given, MLP | Chebyshev | Features | Separable | Waves):
             return given
         options = given.options()
         if options["offset"] != [0.0] or options["size"] != [1.0]:
@@ -238,22 +271,32 @@ class Climb:
         if is_one_rung(given):
             return complete(replace(given, model=model), self.problem)
         parameters = count_parameters(model, self.problem.sought) or 0
-        points = rung_points(plan, self.problem, parameters) if given.points is None else given.points
+        points = given.points
+        if points is None:
+            points = rung_points(plan, self.problem, parameters, self.bends)
         if plan.features:
-            return Setting(model, "newton", {}, points, min(SOLVES, given.steps or SOLVES))
+            most = SOLVES if self.near is None else SOLVES_NEAR
+            return Setting(model, "newton", {}, points, min(most, given.steps or most))
         options = {"ratio": plan.ratio, "sketch": 0, "restarts": 0, **_precision(self.facts, plan), **given.options}
         return Setting(model, "auto", options, points, given.steps or STEPS)
 
+    def _problem(self, plan: Plan) -> Problem:
+        """The problem in natural sizes, as a rung is trained on it."""
+        seen = rough_corners(self.problem) if plan.corners else getattr(self.given.model, "corners", ())
+        return self.scaled.restated(corners=seen) if seen else self.scaled
+
     def _climb(self, plan: Plan, left: float | None) -> Rung:
         started = time.perf_counter()
-        setting = self.setting(plan)
+        setting, problem = self.setting(plan), self._problem(plan)
         judge = self._judge(plan)
         goal = Goal(self.facts.goal, judge.met, lambda run: self._prepare(plan, run), self._first_look(plan))
         budget = Budget(setting.steps or STEPS, left)
         if plan.features:
-            solution = self.train(self.scaled, setting, budget, None, self._start)
+            solution = self.train(problem, setting, budget, None, self._start)
+        elif plan.terms:
+            solution = self.train(problem, setting, budget, goal, self._grown)
         else:
-            solution = self.train(self.scaled, setting, budget, goal)
+            solution = self.train(problem, setting, budget, goal)
         if goal.run is not None:
             judge.watch(goal.run)
         known = solution.summary.get("rung")
@@ -289,11 +332,22 @@ class Climb:
 
     def _start(self, model: ParametricModel) -> np.ndarray | None:
         """First parameters of features: what is known of the solution; a linear equation has no use for them."""
-        if self.problem.is_linear or not self.rungs:
+        if self.problem.is_linear:
             return None
-        errors = expected_errors(self.rungs)
-        best = int(np.argmin(errors))
-        return fitted(model, self.solutions[best]) if self.rungs[best].outcome.residual < NOTHING else None
+        if self.rungs:
+            errors = expected_errors(self.rungs)
+            best = int(np.argmin(errors))
+            if self.rungs[best].outcome.residual < NOTHING:
+                return fitted(model, self.solutions[best])
+        return None if self.near is None else features_near(model, self.near)
+
+    def _grown(self, model: ParametricModel) -> np.ndarray | None:
+        """First parameters of a sum of products: those of the best one so far, if it has got hold of anything."""
+        known = [k for k, r in enumerate(self.rungs) if r.plan.terms and r.outcome.residual <= HELD]
+        if not known:
+            return None
+        best = min(known, key=lambda k: self.rungs[k].outcome.residual)
+        return grown(model, self.solutions[best], self.seed)
 
     def _determined(self, judge: RungJudge, solution: Solution, judgement: Judgement | None) -> Judgement | None:
         """Whether the conditions leave something open is looked for once, where wide networks satisfy all of them.
@@ -322,6 +376,8 @@ class Climb:
         """After how many steps the floor of a rung is looked for; never where there is no other rung."""
         if is_one_rung(self.given):
             return None
+        if plan.terms:
+            return FIRST // 2
         return (FIRST if plan.level <= RACE else LATER) + (MOVING if plan.cells else 0)
 
     def _prepare(self, plan: Plan, run: Trainer) -> None:
@@ -336,10 +392,11 @@ class Climb:
         likely = next_plan(self.facts, rungs)
         # Features on top of this rung are not known before it has ended.
         if likely is not None and likely.below < len(self.rungs) and not self.give_up(rungs, likely):
-            self.train.prepare(self.scaled, self.setting(likely))
+            self.train.prepare(self._problem(likely), self.setting(likely))
 
     def _outcome(self, solution: Solution, judgement: Judgement | None, started: float) -> Outcome:
         summary = solution.summary
+        fine_tail, coarse_tail = tails_of(solution)
         return Outcome(
             parameters=summary["parameters"],
             points=summary["points"],
@@ -354,6 +411,8 @@ class Climb:
             trusted=judgement is not None and judgement.trusted,
             reasons=() if judgement is None else judgement.reasons,
             stopped_because=summary["stopped_because"],
+            fine_tail=fine_tail,
+            coarse_tail=coarse_tail,
         )
 
     # -- the second look --------------------------------------------------------------------------------
@@ -378,9 +437,9 @@ class Climb:
 
     def _second_look(self, solution: Solution, found: ErrorEstimate | None) -> Judgement | None:
         """What is made of an estimate, or of none, when the other rungs are looked at."""
-        here = Seen(self.fields(solution), solution.validation_loss)
+        here = Seen(self.fields(solution), solution.validation_loss, _kind(solution))
         others = [
-            Seen(values, rung.outcome.validation_loss)
+            Seen(values, rung.outcome.validation_loss, _kind(other))
             for values, rung, other in zip(self.values, self.rungs, self.solutions, strict=True)
             if other is not solution
         ]
@@ -402,11 +461,9 @@ class Climb:
         return self._if_determined(known)
 
 
-def _around(problem: Problem) -> int:
-    """The number of periodic axes, where waves around them and polynomials along the others can be the model."""
-    domain, everywhere = problem.domain, all(u.on is None and u.along is None for u in problem.unknowns)
-    is_plain = isinstance(domain, Box) and not domain.parameter_axes and everywhere
-    return len(domain.periodic_axes) if is_plain else 0
+def _kind(solution: Solution) -> str:
+    """Of its model."""
+    return type(solution.model.spec).__name__
 
 
 def _precision(facts: Facts, plan: Plan) -> dict[str, float]:

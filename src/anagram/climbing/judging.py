@@ -25,7 +25,7 @@ from anagram.tangent.estimate import (
 from anagram.training.adaptive import AdaptivePoints
 from anagram.training.goal import NEAR
 from anagram.training.memory import is_for_memory
-from anagram.training.rungs import Plan, inside_points, node_shares
+from anagram.training.rungs import Bends, Plan, inside_points, node_shares
 from anagram.training.trainer import Trainer
 
 SAFETY = 2.0  # times what the comparison of two rungs says
@@ -48,10 +48,11 @@ class Judgement:
 
 
 class Seen(NamedTuple):
-    """What is known of a rung where others are compared with it: values on the points of comparison, and its loss."""
+    """What is known of a rung where others are compared with it: values on the points of comparison, loss, and kind."""
 
     values: Values
     validation_loss: float
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class Asked:
     goal: float
     seed: int
     least: Mapping[str, float]
+    bends: Bends | None = None
 
     def too_far(self, value: float) -> bool:
         """Whether an error is too large to be told from a linearised equation."""
@@ -144,9 +146,12 @@ class RungJudge:
             asked = self.asked
             # As many fresh points as the rung is trained on, so that what hides between them is seen.
             points = inside_points(self.plan, asked.problem, solution.model.parameters)
-            shares = node_shares(self.plan, asked.problem)
+            spread = {
+                "shares": node_shares(self.plan, asked.problem),
+                "bends": asked.bends if self.plan.waves else None,
+            }
             self._estimator = Estimator(
-                asked.problem, solution.model, points, asked.seed, self._in_cells(), asked.least, shares
+                asked.problem, solution.model, points, asked.seed, self._in_cells(), asked.least, **spread
             )
         return self._estimator
 
@@ -210,9 +215,14 @@ def compared(asked: Asked, here: Seen, others: Sequence[Seen]) -> dict[str, floa
     where the residual itself is as small as the error that is aimed at.
     """
     loss = here.validation_loss
-    known = sorted((o for o in others if np.isfinite(o.validation_loss)), key=lambda o: o.validation_loss)
+    # Where nothing is solved nothing can be told: the distance to it, and how residuals fall, say nothing.
+    solved = [o for o in others if np.sqrt(2 * o.validation_loss) <= NOTHING]
+    known = sorted(solved, key=lambda o: o.validation_loss)
     # A loss may be zero: that of a solution which is.
-    worse = [o for o in known if o.validation_loss >= FELL * max(loss, 1e-300)][:NEAREST]
+    worse = [o for o in known if o.validation_loss >= FELL * max(loss, 1e-300)]
+    # What an error is beside a residual differs between kinds of models.
+    alike = [o for o in worse if o.kind == here.kind]
+    worse = (alike if len(alike) >= NEAREST else worse)[:NEAREST]
     # A rung may have begun with the solution of another one and stayed there: their agreement says little then.
     if not known or (not worse and np.sqrt(2 * loss) > asked.goal):
         return None

@@ -23,10 +23,12 @@ from anagram.climbing.climb import (
     UNDETERMINED,
     Climb,
     TrainRung,
+    is_one_rung,
 )
 from anagram.climbing.endings import Ending
 from anagram.climbing.growth import Growth
 from anagram.climbing.judging import Judgement, rms
+from anagram.compound.batch import sample
 from anagram.errors import AnagramError
 from anagram.models import ParametricModel, Pieces
 from anagram.solution import Solution
@@ -35,19 +37,24 @@ from anagram.statement.domains.cutting import cut_points
 from anagram.statement.jumps import jumps_along
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import in_natural_sizes
-from anagram.statement.stretches import State, orders, stretch
+from anagram.statement.stretches import State, held_at_beginning, orders, stretch
 from anagram.tangent.estimate import ErrorEstimate, Estimator, too_far_to_linearise
+from anagram.training.bending import bend_for, needed_terms
+from anagram.training.guesses import Values
 from anagram.training.ladder import LOST, RACE, best
-from anagram.training.rungs import Plan, Rung, inside_points, node_shares
+from anagram.training.rungs import Bends, Plan, Rung, fine_axes, inside_points, node_shares, rung_points
 from anagram.training.setting import Setting
+from anagram.training.splits import ROUNDING, TAIL, fitting, is_too_fine, needed
 from anagram.training.wide import SIZES
 
 FIRST = 0.25  # of the whole is tried first
 SHORTEST = 1 / 4096
 SHORTEST_IN_SPACE = 1 / 64  # what takes a ladder for each stretch is not done thousands of times
 LONGER = 1.6
-SPARE = 0.05  # of what a stretch may have: errors below ask for fewer features on the next one
+FEWEST_OVER_TIME, MOST_OVER_TIME = 6, 11  # polynomials over a stretch: with fewer it is short, with more it is long
+HELD = 0.3  # residuals above say nothing of what the next stretch needs
 SLIVER = 1.2  # times a stretch: what is left after it is not left alone
+ENOUGH_SEEN = 0.2  # of the time that it may take: the pace of a march is known by then
 LOCAL = 0.05  # of the tolerance is left to a stretch: errors add up, and grow
 TOO_LARGE = "errors of stretches have added up to more than can be told from an equation that was linearised"
 STOPPED = (INTERRUPTED, BY_MONITOR, TIME_UP)
@@ -65,6 +72,11 @@ def _shorten_in_space(rungs: Sequence[Rung], plan: Plan) -> bool:
     return plan.level > RACE and bool(rungs) and best(rungs).outcome.residual > LOST
 
 
+def _not_solved(_: Sequence[Rung], plan: Plan) -> bool:
+    """Where features do not solve a stretch, a shorter one is tried."""
+    return not plan.features
+
+
 def _never(_: Sequence[Rung], __: Plan) -> bool:
     """Stretches that are given stay as they are."""
     return False
@@ -77,19 +89,35 @@ def _dealt(points: Any, axis: str, low: float, high: float) -> Any:
     return cut_points(points, axis, low, high) if isinstance(points, Chosen) else points
 
 
-def _good_enough(climb: Climb, failed: int) -> Plan | None:
-    """The features with which the next stretch begins: of those as wide as the best ones, what left the least.
+def _good_enough(climb: Climb, times: float, finer: float) -> Plan | None:
+    """The features with which the next stretch begins, that many times as long as the last one, and as fine.
 
-    Where they were much better than they had to be, fewer of them, but more than `failed`; waves stay as many.
+    Of those as wide as the best ones, what left the least. Functions that are split between axes are as many as their
+    tails ask for, on a stretch of any length; of others nothing is known on one of another length.
     """
     best = climb.rungs[climb.best]
-    if not best.plan.features or best.plan.below >= 0:
+    if not best.plan.features or best.plan.below >= 0 or best.outcome.residual > HELD:
         return None
     alike = [r for r in climb.rungs if r.plan.features == best.plan.features and r.plan.below < 0]
-    plan = min(alike, key=lambda r: r.outcome.residual).plan
-    narrower = [size for size in SIZES if max(failed, SIZES[0]) < size < plan.features]
-    spare = best.outcome.estimate is not None and best.outcome.estimate <= SPARE * climb.facts.goal
-    return replace(plan, features=narrower[-1]) if plan.waves and spare and narrower else plan
+    rung = min(alike, key=lambda r: r.outcome.residual)
+    if rung.plan.waves:
+        return fitting(climb.facts.width(), rung, SIZES, times, finer)
+    return rung.plan if np.isclose(times, 1.0) else None
+
+
+def _is_hopeless(climb: Climb) -> bool:
+    """Whether shorter stretches would not do either: they are too fine along space."""
+    splits, width = [r for r in climb.rungs if r.plan.waves], climb.facts.width()
+    return width.marches and bool(splits) and is_too_fine(width, splits, [s for s in SIZES if s <= width.most])
+
+
+def _longer(climb: Climb) -> float:
+    """How many times as long the next stretch is: what is easy over time may take longer, what is hard is cut."""
+    best = climb.rungs[climb.best]
+    if not best.plan.waves:
+        return LONGER if len(climb.rungs) == 1 or all(r.plan.features for r in climb.rungs) else 1.0
+    _, coarse = needed(climb.facts.width(), best)
+    return LONGER if coarse < FEWEST_OVER_TIME else 1 / LONGER if coarse > MOST_OVER_TIME else 1.0
 
 
 class March:
@@ -97,6 +125,8 @@ class March:
 
     With `edges` these are its stretches, and each is taken as well as it is solved. Otherwise their lengths follow from
     how easy they are, and each reaches its part of the tolerance; none goes beyond a moment at which something jumps.
+    With `solves` a stretch is left and cut where features do not solve it: no network is trained. Networks on the whole
+    are then what is left to be tried, and a march that would not end in time is given up for them.
     """
 
     def __init__(
@@ -109,6 +139,8 @@ class March:
         seconds: float | None,
         given: Setting | None = None,
         edges: Sequence[float] | None = None,
+        *,
+        solves: bool = False,
     ) -> None:
         self.given = given or Setting()
         self.problem, self.axis, self.tol, self.seed, self.train = problem, axis, tol, seed, train
@@ -121,10 +153,14 @@ class March:
         self.rungs: list[Rung] = []
         self.errors: list[Judgement] = []
         self.growth = Growth(axis, self.orders)
+        self.bends: Bends = {}
+        self.bent_at: float | None = None
         self.lost = 0.0  # of the errors: what is not carried along by corrected beginnings
         in_space = problem.domain.dimension > 1
         self.shortest = SHORTEST_IN_SPACE if in_space else SHORTEST
         self.give_up = _never if edges is not None else _shorten_in_space if in_space else _shorten
+        self.give_up = _not_solved if solves else self.give_up
+        self.has_others = solves
         self.alone = axis in problem.domain.parameter_axes  # stretches that know nothing of each other
         # Errors of few stretches add up to less; those of members do not.
         self.local = 1.0 if self.alone else LOCAL if edges is None else max(LOCAL, 0.5 / (len(edges) - 1))
@@ -144,17 +180,20 @@ class March:
         length, least, reason = (1.0 if self.jumps else FIRST) * (self.high - self.low), {}, REACHED
         state: State | None = None
         corrected: State | None = None
-        # Features that were good enough for one stretch are tried first on the next one, if it is as long.
-        known, lasted, failed = None, 0.0, 0
+        climb: Climb | None = None
+        lasted = length
         while self.edges[-1] < self.high:
             begin, end = self.edges[-1], self._end(length)
             left = None if self.seconds is None else self.seconds - self.spent
             # Of stretches that were given the first is begun in any case: there would be no solution at all.
-            used_up = (left is not None and left <= 0) or getattr(self.train, "is_over", False)
+            used_up = (left is not None and left <= 0) or self._is_too_slow() or getattr(self.train, "is_over", False)
             if used_up and (self.planned is None or self.solutions):
                 return TIME_UP
             problem = stretch(self.problem, self.axis, begin, end, state)
-            climb = self._climb(problem, left, least, known if np.isclose(end - begin, lasted) else None)
+            finer = self._bend(problem, begin)
+            # Features that were good enough for one stretch are tried first on the next one.
+            known = None if climb is None else _good_enough(climb, (end - begin) / lasted, finer)
+            climb, lasted = self._climb(problem, left, least, known, self._near(problem)), end - begin
             why = climb.run(tell)
             self.rungs += climb.rungs
             if why in STOPPED:
@@ -164,14 +203,11 @@ class March:
             reached = why in (REACHED, ROUNDED)
             if not reached and self.planned is None:
                 length /= 2
-                if length < self.shortest * (self.high - self.low):
+                if length < self.shortest * (self.high - self.low) or _is_hopeless(climb):
                     return why if why == UNDETERMINED else NO_LARGER
                 continue
             reason = reason if reached else why
             self._take(climb, end)
-            widths = [r.plan.features for r in climb.rungs if r.plan.features]
-            failed = max([failed, *(w for w in widths if w < max(widths))])
-            known, lasted = _good_enough(climb, failed), end - begin
             if self.alone:
                 self.errors.append(climb.estimate(climb.best))
                 continue
@@ -181,9 +217,15 @@ class March:
             values = climb.values[climb.best]
             least = {k: max(least.get(k, 0.0), rms(v)) for k, v in values.items()}
             state, corrected = ending.state(), ending.state(corrected=True)
-            if len(climb.rungs) == 1 or all(r.plan.features for r in climb.rungs):
-                length *= LONGER
+            length *= _longer(climb)
         return reason
+
+    def _is_too_slow(self) -> bool:
+        """Whether it will not come to the end in time at the pace so far, where something else is left to be tried."""
+        if not self.has_others or self.seconds is None or self.spent < ENOUGH_SEEN * self.seconds:
+            return False
+        done = (self.edges[-1] - self.low) / (self.high - self.low)
+        return self.spent > done * self.seconds
 
     def _end(self, length: float) -> float:
         """Where the next stretch ends."""
@@ -193,12 +235,62 @@ class March:
         last = next((place for place in self.jumps if place > begin), self.high)
         return last if begin + SLIVER * length >= last else begin + length
 
-    def _climb(self, problem: Problem, left: float | None, least: dict[str, float], known: Plan | None) -> Climb:
+    def _near(self, problem: Problem) -> Values | None:
+        """The unknowns as they are where a stretch begins: features begin near them."""
+        if self.alone or problem.domain.dimension == 1 or problem.is_linear:
+            return None
+        return self._held(problem)
+
+    def _held(self, problem: Problem) -> Values | None:
+        """The unknowns as they are where a stretch begins, all along it; None where that is not known."""
+        if not self.solutions:
+            return held_at_beginning(problem, self.axis)
+        last, column = self.solutions[-1], problem.domain.axes.index(self.axis)
+        names = [u.name for u in problem.unknowns]
+
+        def held(x: np.ndarray) -> dict[str, np.ndarray]:
+            there = x.copy()
+            there[:, column] = self.edges[-1]
+            found = last(there)
+            return found if isinstance(found, dict) else {names[0]: found}
+
+        return held
+
+    def _bend(self, problem: Problem, begin: float) -> float:
+        """Bend the axis of space for what a stretch begins with; says how many times as many functions that takes."""
+        domain, fine = problem.domain, fine_axes(problem)
+        held = self._held(problem) if domain.dimension == 2 and len(fine) == 1 and not domain.periodic_axes else None
+        if held is None or begin == self.bent_at or self.alone:
+            return 1.0
+        (low, high), column = domain.intervals[fine[0]], domain.axes.index(fine[0])
+
+        def functions(z: np.ndarray) -> np.ndarray:
+            x = np.full((len(z), 2), begin)
+            x[:, column] = low + (high - low) * (z + 1) / 2
+            return np.array([part for value in held(x).values() for part in (np.real(value), np.imag(value))])
+
+        allowed = max(TAIL * self.local * self.tol, ROUNDING)
+        before = needed_terms(functions, self.bends.get(fine[0]), allowed)
+        bend, now = bend_for(functions, allowed)
+        self.bends, self.bent_at = {} if bend is None else {fine[0]: bend}, begin
+        return now / before if now and before else 1.0
+
+    def _climb(
+        self, problem: Problem, left: float | None, least: dict[str, float], known: Plan | None, near: Values | None
+    ) -> Climb:
         low, high = problem.domain.intervals[self.axis]
         given = replace(self.given, points=_dealt(self.given.points, self.axis, low, high))
         give_up = self.give_up
         tol = self.local * self.tol
-        return Climb(problem, tol, self.seed, self.train, left, given, least=least, give_up=give_up, known=known)
+        options = {
+            "least": least,
+            "give_up": give_up,
+            "known": known,
+            "near": near,
+            "marches": problem.domain.dimension > 1 and not self.alone,
+            "bends": self.bends,
+        }
+        return Climb(problem, tol, self.seed, self.train, left, given, **options)
 
     def _take(self, climb: Climb, end: float) -> None:
         self.solutions.append(climb.solutions[climb.best])
@@ -210,7 +302,8 @@ class March:
         changed, estimator = self.growth.state, None
         if changed is not None:
             begin, end = self.edges[-2:]
-            estimator = self._estimator(climb, stretch(self.problem, self.axis, begin, end, changed), solution)
+            problem = stretch(self.problem, self.axis, begin, end, changed)
+            estimator = self._estimator(climb, problem, solution, as_trained=True)
         growth = self.growth.over(estimator, climb)
         found = None if climb.rungs[climb.best].plan.features else self._carried(climb, against, solution)
         estimate = own.estimate
@@ -234,11 +327,16 @@ class March:
         except AnagramError:
             return None
 
-    def _estimator(self, climb: Climb, against: Problem, solution: Solution) -> Estimator:
+    def _estimator(self, climb: Climb, against: Problem, solution: Solution, *, as_trained: bool = False) -> Estimator:
+        """Of a stretch that began with something else: on fresh points, or on those of its best rung."""
         scaled = in_natural_sizes(against, climb.sizes) if self.given.method == "auto" else against
-        plan = climb.rungs[climb.best].plan
-        points, shares = inside_points(plan, against, solution.model.parameters), node_shares(plan, against)
-        return Estimator(scaled, solution.model, points, self.seed, least=climb.least, shares=shares)
+        plan, parameters = climb.rungs[climb.best].plan, solution.model.parameters
+        options: dict[str, Any] = {"least": climb.least}
+        if as_trained and self.given.points is None and not is_one_rung(self.given):
+            options["on"] = sample(scaled, rung_points(plan, against, parameters, climb.bends), self.seed)
+        else:
+            options |= {"shares": node_shares(plan, against), "bends": climb.bends if plan.waves else {}}
+        return Estimator(scaled, solution.model, inside_points(plan, against, parameters), self.seed, **options)
 
     @property
     def judgement(self) -> Judgement:

@@ -35,11 +35,12 @@ from anagram.statement.sizes import in_natural_sizes, natural_sizes
 from anagram.statement.stretches import evolution_axis, stretch_edges
 from anagram.training.history import History
 from anagram.training.ladder import LOST, RACE, best
-from anagram.training.rungs import Plan, Rung
+from anagram.training.rungs import Plan, Rung, fine_axes
 from anagram.training.setting import Setting
 
 LOOKED_AT = 2048  # points at which the largest residual is looked for
 TINY = 1e-12  # a relative error that is rounding, about
+CLOSER = 300.0  # times the tolerance: errors of a march that smaller ones on each stretch may bring below it
 NO_TIME = 1e-9  # seconds: a budget with which one rung is begun, and stopped after its first steps
 
 Tell = Callable[[Rung], None]
@@ -122,15 +123,28 @@ def find(
         # One rung is begun in any case: there would be no solution at all.
         seconds = None if seconds is None else max(NO_TIME, seconds - march.spent)
 
+    # In space the ladder is climbed to its end, unless stretches can be solved without a ladder for each of them.
+    solves_stretches = axis is not None and not on_a_line and tol > 0 and bool(fine_axes(problem))
+
     def give_up(rungs: Sequence[Rung], plan: Plan) -> bool:
-        # In space the ladder is climbed to its end: a march would take a ladder for each of its stretches.
-        if axis is None or not on_a_line or plan.features:
+        if axis is None or plan.features or not (on_a_line or solves_stretches):
             return False
-        raced = any(r.plan.level >= RACE or r.plan.features for r in rungs)
-        return raced and best(rungs).outcome.residual > LOST
+        raced = any(r.plan.level >= RACE or (r.plan.features and on_a_line) for r in rungs)
+        lost = raced and best(rungs).outcome.residual > LOST
+        expects_fronts = not problem.is_linear and climb.facts.fineness >= 1
+        return lost or (not on_a_line and (plan.level > RACE or expects_fronts))
 
     climb = Climb(problem, tol, seed, train, seconds, given, give_up=give_up)
     reason = climb.run(tell)
+    if reason == GAVE_UP and solves_stretches:
+        assert axis is not None
+        march, reason = _in_stretches(problem, axis, tol, seed, train, climb, given, tell)
+        if march.is_whole or reason in (INTERRUPTED, BY_MONITOR):
+            return _marched(march, climb, reason)
+        # Not even stretches are solved for: larger networks are what is left.
+        axis, earlier, climb.give_up = None, march.rungs, lambda *_: False
+        climb.seconds = None if seconds is None else seconds - march.spent
+        reason = climb.run(tell)
     # As many initial values as derivatives determine an ordinary equation: where the whole seems to be left open,
     # it has grown so much that rounding hides where it began.
     leaves = (GAVE_UP, NO_LARGER, UNDETERMINED) if on_a_line else (GAVE_UP, NO_LARGER)
@@ -147,6 +161,34 @@ def find(
     elif reason in (NO_LARGER, TIME_UP) and judgement.trusted and judgement.value <= tol:
         reason = REACHED  # it was not looked at before
     return Found(climb.solutions[place], judgement, [*earlier, *climb.rungs], reason, tol)
+
+
+def _in_stretches(
+    problem: Problem,
+    axis: str,
+    tol: float,
+    seed: int,
+    train: TrainRung,
+    climb: Climb,
+    given: Setting,
+    tell: Tell,
+) -> tuple[March, str]:
+    """A march whose stretches are solved for and not trained; a closer one after it, if errors have grown too much."""
+    left = None if climb.seconds is None else climb.seconds - climb.spent
+    march = March(problem, axis, tol, seed, train, left, given, solves=True)
+    reason = march.run(tell)
+    beyond = march.judgement.value / tol
+    if not march.is_whole or not 1 < beyond < CLOSER:
+        return march, reason
+    left = None if climb.seconds is None else climb.seconds - climb.spent - march.spent
+    closer = March(problem, axis, tol, seed, train, left, given, solves=True)
+    closer.local /= 2 * beyond
+    again = closer.run(tell)
+    closer.rungs = [*march.rungs, *closer.rungs]
+    if closer.is_whole or again in (INTERRUPTED, BY_MONITOR):
+        return closer, again
+    march.rungs = closer.rungs
+    return march, reason
 
 
 def _marched(march: March, climb: Climb | None, reason: str) -> Found:

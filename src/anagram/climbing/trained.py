@@ -54,15 +54,15 @@ class TrainedRungs:
         self.count = 0
         self.last: Trainer | None = None
         self._solution: Solution | None = None
-        self._snapshot: tuple[int, Snapshot, Any] | None = None
+        self._begun: tuple[int, Snapshot | None, Any] | None = None
         self._aside: threading.Thread | None = None
         self.known = 0  # rungs that are there already
         while kept is not None and (self._folder(self.known) / RECORD).exists():
             self.known += 1
 
-    def go_on_from(self, rung: int, snapshot: Snapshot, told: Any) -> None:
-        """A checkpoint of the rung that was under way, and the fingerprint that the record has of it."""
-        self._snapshot = (rung, snapshot, told)
+    def go_on_from(self, rung: int, snapshot: Snapshot | None, told: Any) -> None:
+        """The rung that was under way: its checkpoint, if there is one, and the fingerprint in the record."""
+        self._begun = (rung, snapshot, told)
 
     def __call__(
         self,
@@ -84,20 +84,26 @@ class TrainedRungs:
             trainer.begin_with(start(trainer.model))
         self.last = trainer
         self.announce(trainer)
-        snapshot = self._snapshot if self._snapshot is not None and self._snapshot[0] == number else None
-        if self.kept is not None and snapshot is None:
+        begun = self._begun if self._begun is not None and self._begun[0] == number else None
+        snapshot = None if begun is None else begun[1]
+        if self.kept is not None and begun is None:
             self.kept.begin(trainer, self.configuration, rung=number)
         trainer.compile()
-        if snapshot is not None:
-            self._restore(trainer, snapshot[1], snapshot[2])
+        if begun is not None:  # what it is refused for is said before anything is written
+            self._refuse_another(trainer, begun[2])
+        if self.kept is not None and snapshot is not None:
+            restore(trainer, snapshot)
+            self.kept.continues(trainer)
         elif self.kept is not None:
+            if begun is not None:
+                self.kept.begin(trainer, self.configuration, rung=number)
             self.kept.compiled(trainer)
         limits = self.configuration.budget
         budget = replace(budget, patience=limits.patience, early_stopping=limits.early_stopping)
         # Where the next rung has more points, nobody needs to be told that this one has too few.
         quiet = self.configuration.setting.model is None
         # Where features fit their points and not the equation, that is to be seen: more points will do.
-        keep = "last" if start is not None else self.configuration.keep
+        keep = "last" if setting.method == "newton" else self.configuration.keep
         monitors = list(self.monitors)
         try:
             reached = trainer.train(budget, monitors, keep=keep, goal=goal, quiet=quiet)
@@ -134,15 +140,13 @@ class TrainedRungs:
         with self.kept.guarded("a rung"):
             save(solution, self._folder(self.count - 1))
 
-    def _restore(self, trainer: Trainer, snapshot: Snapshot, told: Any) -> None:
+    def _refuse_another(self, trainer: Trainer, told: Any) -> None:
         assert self.kept is not None
         try:
             refuse_another(self.kept.path, fingerprint(trainer), told)
         except AnagramError:
             self.kept.puts_back()
             raise
-        restore(trainer, snapshot)
-        self.kept.continues(trainer)
 
     def _folder(self, number: int) -> Path:
         assert self.kept is not None

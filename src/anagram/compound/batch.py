@@ -15,13 +15,14 @@ from anagram.compound.layout import Layout
 from anagram.environment import has_accelerator
 from anagram.errors import PointsWarning, SettingError
 from anagram.statement.condition import source_rows
+from anagram.statement.cornerweights import corner_weights
 from anagram.statement.domains import Cells, Cloud, GaussLegendre, Kronecker, PointRule, Region, Sobol, Tangent
 from anagram.statement.domains.rules import MOST_NODES, MOST_POINTS
 from anagram.statement.noise import data_scale
 from anagram.statement.problem import Problem
 
 Points = None | int | str | PointRule | Mapping[str, Any]
-FEW = 16  # points of a condition that are left alone: given ones, or the ends of an interval
+FEW = 2  # points of a condition that are left alone: the ends of an interval
 
 
 class ConditionBatch(NamedTuple):
@@ -54,6 +55,8 @@ def row_scale(problem: Problem, key: str, x: np.ndarray, point_weights: np.ndarr
     weights = problem.weight(key) * point_weights
     if problem.conditions[key].is_weighted_by_position:
         weights = weights * problem.weights_at(key, x.reshape(-1, x.shape[-1])).reshape(x.shape[:-1])
+    if problem.corners:
+        weights = weights * corner_weights(problem, key, x.reshape(-1, x.shape[-1])).reshape(x.shape[:-1])
     return np.sqrt(weights)[..., None] / problem.row_sizes(key)
 
 
@@ -129,9 +132,14 @@ def filled(part: ConditionBatch, multiple: int, arrays: Any = jnp) -> ConditionB
 def in_round_numbers(batch: Batch) -> Batch:
     """Numbers of points of which there are few, so that batches of almost the same size share their programs."""
     most = max((len(part.x) for part in batch.values()), default=0)
-    multiple = 2 ** max(0, most.bit_length() - 2)
     plain = {key: jax.tree.map(np.asarray, part) for key, part in batch.items() if len(part.x) > FEW}
-    return {**batch, **jax.device_put({key: filled(part, multiple, np) for key, part in plain.items()})}
+    rounded = {key: filled(part, _round_multiple(len(part.x), most), np) for key, part in plain.items()}
+    return {**batch, **jax.device_put(rounded)}
+
+
+def _round_multiple(count: int, most: int) -> int:
+    """A quarter to a half of a number of points; where there are many others, few points are not told apart so well."""
+    return 2 ** max(0, count.bit_length() - 2, most.bit_length() - 4)
 
 
 def share_of(part: ConditionBatch, layout: Layout) -> ConditionBatch:

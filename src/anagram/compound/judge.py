@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -11,7 +12,7 @@ from jaxtyping import Array, Float
 
 from anagram.compound.batch import Batch, sample
 from anagram.compound.compound import Compound, Numbers
-from anagram.statement.domains import Kronecker
+from anagram.statement.domains import Graded, Kronecker, PointRule
 from anagram.statement.evaluation import evaluate
 from anagram.statement.problem import Problem
 
@@ -33,11 +34,14 @@ class Measured(NamedTuple):
 class Judge:
     """Fresh points of every condition, and points with the known solution."""
 
-    def __init__(self, compound: Compound, batch: Batch, seed: int) -> None:
+    def __init__(
+        self, compound: Compound, batch: Batch, seed: int, trained_on: Mapping[str, PointRule] | None = None
+    ) -> None:
+        """`trained_on` are the rules of the batch: where its points crowd, fresh ones do."""
         self.compound = compound
         problem = compound.problem
-        rules = {key: Kronecker(min(MAX_VALIDATION, max(256, 2 * len(part.x)))) for key, part in batch.items()}
-        self.fresh = compound.layout.put(sample(problem, rules, seed=seed + _VALIDATION))
+        fresh = {key: _fresh_rule((trained_on or {}).get(key), len(part.x)) for key, part in batch.items()}
+        self.fresh = compound.layout.put(sample(problem, fresh, seed=seed + _VALIDATION))
         self.points, self.weight, self.exact = compound.layout.put(_known(problem, seed))
 
     def measure(
@@ -79,6 +83,13 @@ class Judge:
     def data(self) -> tuple[Batch, list[Array], list[Array], list[dict[str, Array]]]:
         """The arguments of `measure` after θ."""
         return self.fresh, self.points, self.weight, self.exact
+
+
+def _fresh_rule(trained_on: PointRule | None, count: int) -> PointRule:
+    """Twice as many points as there are, spread evenly; where those crowd at corners, between them."""
+    if isinstance(trained_on, Graded):
+        return trained_on.between()
+    return Kronecker(min(MAX_VALIDATION, max(256, 2 * count)))
 
 
 def _known(problem: Problem, seed: int) -> tuple[list[Array], list[Array], list[dict[str, Array]]]:

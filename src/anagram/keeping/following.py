@@ -23,6 +23,7 @@ class Following(RunFolder):
     def __init__(self, folder: str | Path) -> None:
         self.path, self._lock, self._metrics = Path(folder), None, None
         self.configuration: dict[str, Any] = {}
+        self.data: str | None = None
 
     def begin(self, run: Kept, configuration: Configuration, rung: int | None = None) -> None:
         """Nothing: the first process does it; and so for all that follows."""

@@ -27,7 +27,7 @@ from anagram.keeping.runrecord import (
     refuse_foreign,
     write_record,
 )
-from anagram.keeping.snapshot import Resumable, fingerprint, take
+from anagram.keeping.snapshot import OTHER_POINTS, Resumable, fingerprint, take
 from anagram.keeping.solutions import ARRAYS, METRICS, save, write_metrics
 from anagram.models import ParametricModel
 from anagram.statement.problem import Problem
@@ -84,6 +84,7 @@ class RunFolder:
         self._warned = False
         self._record: dict[str, Any] = {}
         self._before: dict[str, Any] | None = None
+        self.data: str | None = None  # what tells the problem of a climb from others
 
     @property
     def writes(self) -> bool:
@@ -97,7 +98,7 @@ class RunFolder:
             shutil.rmtree(self.path / RUNGS, ignore_errors=True)
         self.configuration = {
             **configuration.as_json(),
-            **({} if rung is None else {"rung": rung}),
+            **({} if rung is None else {"rung": rung, "data": self.data}),
             "fingerprint": fingerprint(run),
             "continued": run.run_state().start is not None,
         }
@@ -140,6 +141,12 @@ class RunFolder:
         if self._before is not None:
             with self.guarded("the record"):
                 write_record(self.path, self._before)
+
+    def refuse_other_data(self, then: Any) -> None:
+        """A climb goes on with the problem it was begun with, also where all of its rungs are done."""
+        if then is not None and then != self.data:
+            self.puts_back()
+            raise FileError(f"the run in '{self.path}' cannot go on with this problem: {OTHER_POINTS}")
 
     def __call__(self, record: dict[str, Any], run: Kept) -> None:
         """As a monitor, after every block: a line of metrics, and a checkpoint if it is time for one."""

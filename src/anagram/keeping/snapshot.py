@@ -15,14 +15,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from anagram.compound.batch import sample
 from anagram.errors import FileError
 from anagram.keeping.records import checked_blocks, is_number, is_whole
+from anagram.statement.domains import Kronecker
+from anagram.statement.problem import Problem
 from anagram.training.history import History
 from anagram.training.runstate import Best, RunState
 
 _STATE, _BATCH, _STEPS, _BEST = "state", "batch", "steps.", "best.theta"
 START = "start.theta"
 _SAME_LOSS = 1e-6  # relative; other machines round differently
+PLACES = 32  # points of each region at which problems are told apart
+OTHER_POINTS = "the points or their sources are others than at its start"
 
 
 class Snapshot(NamedTuple):
@@ -55,11 +60,12 @@ def fingerprint(run: Resumable) -> dict[str, Any]:
     The loss is None as long as the run is not compiled.
     """
     state = run.run_state()
-    digest = hashlib.sha256()
-    for name, leaf in _named_leaves(_BATCH, state.batch).items():
-        digest.update(f"{name} {leaf.shape}".encode())
-        digest.update(np.ascontiguousarray(leaf).tobytes())
-    return {"points": digest.hexdigest(), "loss": None if state.method is None else float(state.method.loss)}
+    return {"points": _digest(state.batch), "loss": None if state.method is None else float(state.method.loss)}
+
+
+def data_of(problem: Problem) -> str:
+    """What tells a problem from others whatever it is solved with: its sources and weights at points of its regions."""
+    return _digest(sample(problem, Kronecker(PLACES)))
 
 
 def take(run: Resumable) -> Snapshot:
@@ -142,7 +148,7 @@ def check_fingerprint(now: dict[str, Any], then: Any) -> str | None:
     if not isinstance(then, dict) or "points" not in then or not is_number(then.get("loss", 0.0) or 0.0):
         return "its record has no fingerprint"
     if now["points"] != then["points"]:
-        return "the points or their sources are others than at its start"
+        return OTHER_POINTS
     if then.get("loss") is None:  # it was stopped while it compiled
         return None
     if not np.isclose(now["loss"], then["loss"], rtol=_SAME_LOSS, atol=0):
@@ -155,6 +161,14 @@ def refuse_another(path: Path, now: dict[str, Any], then: Any) -> None:
     different = check_fingerprint(now, then)
     if different:
         raise FileError(f"the run in '{path}' cannot go on with this problem: {different}")
+
+
+def _digest(batch: Any) -> str:
+    digest = hashlib.sha256()
+    for name, leaf in _named_leaves(_BATCH, batch).items():
+        digest.update(f"{name} {leaf.shape}".encode())
+        digest.update(np.ascontiguousarray(leaf).tobytes())
+    return digest.hexdigest()
 
 
 def _named_leaves(name: str, tree: Any) -> dict[str, np.ndarray]:

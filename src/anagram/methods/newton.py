@@ -11,23 +11,24 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from anagram.compound import ResidualMap
 from anagram.compound.batch import Batch
 from anagram.errors import SettingError
 from anagram.methods.base import Method
+from anagram.spectrum.guarded import scaled, solved
 
 DAMPED = 1e-6  # the first damping that is more than a guard against rounding
 STRONGER, WEAKER = 100.0, 1e-3
 TRIALS = 7
 STANDING = 0.99  # of the loss: where a damped step leaves more, it walks about its floor
 LEAST = 0.3  # of the loss: where an undamped step does not even promise to leave less, it is at its floor
-KEPT, MUCH = (
-    1.5,
-    1e-2,
-)  # times what was promised to be left, where that is at most so much of the loss: an undamped step
-# that kept such a promise was as good as linear, and another one brings nothing
+# An undamped step that leaves at most so many times what it promised to leave was as good as linear, and another one
+# brings nothing. Where it promised to leave little, more may be left: what is missing is little beside what was gained.
+KEPT, KEPT_OF_MUCH, MUCH = 1.01, 1.5, 1e-2
+LEVEL = 1 + 1e-6  # times the loss: the same, to rounding
 
 
 class NewtonState(NamedTuple):
@@ -77,23 +78,18 @@ class Newton(Method):
     def step(self, compound: ResidualMap, state: Any, batch: Batch) -> tuple[NewtonState, dict[str, Array]]:
         theta, loss = state.theta, state.loss
         size = theta.size
-        triangle = compound.triangle(theta, batch)
-        unexplained, triangle = triangle[size, size] ** 2, triangle[:size]
-        lengths = jnp.linalg.norm(triangle[:, :size], axis=0)
-        lengths = jnp.where(lengths > 0, lengths, 1.0)
-        scaled = jnp.concatenate([triangle[:, :size] / lengths, triangle[:, size:]], axis=1)
-        least = self.guard * jnp.sqrt(size)
+        factor = scaled(compound.triangle(theta, batch))
+        least = float(self.guard * np.sqrt(size))
 
         def at(damping: Float[Array, ""], tried: Array) -> _Trial:
-            below = jnp.concatenate([damping * jnp.eye(size), jnp.zeros((size, 1))], axis=1)
-            factor = jnp.linalg.qr(jnp.concatenate([scaled, below]), mode="r")
-            solved = jax.scipy.linalg.solve_triangular(factor[:size, :size], factor[:size, size])
-            direction = -solved / lengths
-            promised = 0.5 * (unexplained + factor[size, size] ** 2)
+            direction, left = solved(factor, damping, least)
+            promised = 0.5 * (factor.unexplained + left)
             return _Trial(direction, compound.loss(theta + direction, batch), promised, damping, tried + 1)
 
         def again(trial: _Trial) -> Array:
-            return ~(trial.loss < loss) & (trial.tried < TRIALS)
+            # What neither falls nor rises is at its floor: damping brings nothing.
+            level = (trial.damping <= least) & (trial.loss <= LEVEL * loss)
+            return ~(trial.loss < loss) & ~level & (trial.tried < TRIALS)
 
         # The first trial is one of the loop, so that it is compiled once.
         nothing = _Trial(jnp.zeros_like(theta), jnp.asarray(jnp.inf), loss, state.damping, jnp.asarray(0))
@@ -114,9 +110,10 @@ class Newton(Method):
             jnp.where(trial.damping > DAMPED, WEAKER * trial.damping, 0.0),
         )
         full = trial.damping <= least
-        finite = jnp.isfinite(loss) & jnp.all(jnp.isfinite(scaled))
+        finite = jnp.isfinite(loss) & jnp.all(jnp.isfinite(factor.triangle))
         standing = ~full & (trial.loss > STANDING * loss)
-        as_promised = (trial.promised < MUCH * loss) & (trial.loss < KEPT * trial.promised)
+        kept = jnp.where(trial.promised < MUCH * loss, KEPT_OF_MUCH, KEPT)
+        as_promised = trial.loss < kept * trial.promised
         at_floor = full & ((trial.promised > LEAST * loss) | as_promised)
         stuck = ~lower | standing | at_floor
         if compound.is_affine:

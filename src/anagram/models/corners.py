@@ -1,4 +1,4 @@
-"""Corners of a domain at which solutions are singular, found from the problem."""
+"""Corners of a domain at which solutions are not smooth, found from the problem."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import functools
 import numpy as np
 
 from anagram.models.singular import Singular
+from anagram.statement.domains import Box
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import unknowns_in
+from anagram.statement.stretches import evolution_axis
 
 MOST_CORNERS = 6  # that a model is enriched at: those with the smallest exponents
+REENTRANT = np.pi + 0.02  # angles from here on; polygons with many sides that stand for a curve have smaller ones
 STEP = 1e-3  # of the size of a shape: how far along a side it is asked what is given there
 ON = 1e-6  # of the size: points nearer than this lie on a part of the boundary
 
@@ -29,6 +32,21 @@ def singular_corners(problem: Problem) -> tuple[Singular, ...]:
         if singular.terms:
             found.append(singular)
     return tuple(sorted(found, key=lambda s: s.terms[0][0])[:MOST_CORNERS])
+
+
+def rough_corners(problem: Problem) -> tuple[tuple[float, float], ...]:
+    """Where a solution may not be smooth, whatever the equation: those of corners that turn inward, the sharpest first.
+
+    Of a box in the plane they are all four: what is given on two sides may not fit together.
+    """
+    domain = problem.domain
+    if domain.dimension != 2 or domain.periodic_axes or domain.parameter_axes or not domain.plane:
+        return ()
+    if isinstance(domain, Box):
+        (a, b), (c, d) = domain.intervals.values()
+        return () if evolution_axis(problem) is not None else ((a, c), (b, c), (b, d), (a, d))
+    corners = sorted((c for c in domain.corners() if c.angle > REENTRANT), key=lambda c: -c.angle)
+    return tuple((float(c.point[0]), float(c.point[1])) for c in corners[:MOST_CORNERS])
 
 
 _KINDS: dict[tuple[str | None, ...], str] = {

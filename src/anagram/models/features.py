@@ -33,6 +33,7 @@ from anagram.models.inputs import (
 )
 from anagram.models.jets import Jets, Sum
 from anagram.models.mlp import ACTIVATIONS, MLP, Network, checked_units
+from anagram.models.nearcorners import DECADES, Corners, checked_corners, corners_as_options, corners_on
 from anagram.models.spec import ModelSpec
 from anagram.statement.domains import Domain, Kronecker
 from anagram.statement.domains.intervals import placed_in
@@ -94,6 +95,7 @@ class Features(ModelSpec):
         trained: the hidden layers of a network on top of which the features are drawn, see `trained_layers`.
         couples: how many axes a feature depends on, all sets of so many in turn; 0 for all axes. Sums of functions of
             one axis or two, in many dimensions, need no others.
+        corners: see `anagram.MLP`; half of the features have their middle near one of them, at all distances.
         offset, size, drift: see `anagram.MLP`.
     """
 
@@ -108,6 +110,7 @@ class Features(ModelSpec):
         seed: int = 0,
         trained: dict[str, Any] | None = None,
         couples: int = 0,
+        corners: Sequence[Sequence[float]] | None = None,
         offset: float | Sequence[float] = 0.0,
         size: float | Sequence[float] = 1.0,
         drift: float | Sequence[float] = DRIFT,
@@ -121,12 +124,17 @@ class Features(ModelSpec):
             raise SettingError(f"the seed of features is a whole number that is not negative, not {seed!r}")
         if isinstance(couples, bool) or not isinstance(couples, int | np.integer) or couples < 0:
             raise SettingError(f"the number of axes that features couple is a whole number or 0, not {couples!r}")
+        if couples and corners:
+            raise SettingError("features of a few axes do not see corners: leave couples= or corners= out")
         if couples and trained is not None:
             raise SettingError("features on top of trained layers depend on all of them: leave couples= out")
         # The recipe of a network says what else is wrong.
         layers = [] if trained is None else _checked(trained)
         widths = [*(len(b) for _, b in layers), int(width)]
-        self.like = MLP(*widths, activation=activation, offset=offset, size=size, drift=drift)
+        self.corners = checked_corners(corners, "Features")
+        self.like = MLP(
+            *widths, activation=activation, offset=offset, size=size, drift=drift, corners=self.corners or None
+        )
         self.width, self.seed, self.trained = int(width), int(seed), trained
         self.steepness = tuple(float(value) for value in steep)
         self.activation, self.layers, self.couples = activation, layers, int(couples)
@@ -137,7 +145,7 @@ class Features(ModelSpec):
     def build(self, domain: Domain, outputs: int, key: jax.Array) -> FeatureNetwork:
         like, kinds = self.like, axis_kinds(domain)
         offset, size = checked_units(like, outputs)
-        placement = placed(domain, self.scale, offset, size)
+        placement = placed(domain, self.scale, offset, size, corners_on(domain, self.corners))
         self._check(kinds)
         rng = np.random.default_rng([self.seed, 0])
         hidden = self._above(domain, placement, rng) if self.layers else self._spread(domain, placement, rng)
@@ -155,13 +163,13 @@ class Features(ModelSpec):
             return
         velocities = self.trained["velocities"]
         fit = np.shape(velocities) == shape if all(shape) else velocities is None
-        if self.layers[0][0].shape[1] != count_inputs(kinds) or not fit:
+        if self.layers[0][0].shape[1] != count_inputs(kinds, len(self.corners)) or not fit:
             raise SettingError("the trained layers are those of a network on a domain with other axes")
 
     def _spread(self, domain: Domain, placement: Placement, rng: np.random.Generator) -> Hidden:
         """One layer of units that bend at places all over the domain, in all directions."""
         kinds = axis_kinds(domain)
-        inputs, shape = count_inputs(kinds), velocities_shape(kinds, self.width)
+        inputs, shape = count_inputs(kinds, len(self.corners)), velocities_shape(kinds, self.width)
         # Row by row, so that a wider network has the features of a narrower one among its own.
         numbers = rng.standard_normal((self.width, inputs + int(np.prod(shape[1:]))))
         numbers[:, :inputs] *= self._coupled(kinds)
@@ -170,6 +178,8 @@ class Features(ModelSpec):
         if len(self.steepness) not in (1, len(kinds)):
             raise SettingError(f"steepness has {len(self.steepness)} numbers, the domain has {len(kinds)} axes")
         steep = np.repeat(np.broadcast_to(self.steepness, len(kinds)), _inputs_by_axis(kinds))
+        of_corners = np.full(inputs - len(steep), np.prod(self.steepness) ** (1 / len(self.steepness)))
+        steep = np.concatenate([steep, of_corners])
         weight = _grained(steep * uniform[:, :1] * direction)
         drift = np.broadcast_to(np.array(self.like.drift), shape[2:])
         velocities = _grained(drift * numbers[:, inputs:].reshape(shape)) if all(shape) else None
@@ -177,6 +187,8 @@ class Features(ModelSpec):
         place = (1 + 2 * BEYOND) * uniform[:, 1:] - BEYOND
         around = [kind is Kind.AROUND for kind in kinds]
         middle = placed_in(domain.intervals, np.where(around, uniform[:, 1:], place))
+        if placement.corners is not None:
+            middle = _near(placement.corners.in_numpy(), middle, np.random.default_rng([self.seed, 2]))
         bias = -_grained(np.sum(weight * _seen(placement, kinds, velocities, middle[:, None])[:, 0], axis=1))
         return Hidden(
             [jnp.asarray(weight)], [jnp.asarray(bias)], None if velocities is None else jnp.asarray(velocities)
@@ -187,7 +199,7 @@ class Features(ModelSpec):
         if self.couples > len(kinds):
             raise SettingError(f"features couple {self.couples} axes, the domain has {len(kinds)}")
         if not self.couples:
-            return np.ones((1, count_inputs(kinds)))
+            return np.ones((1, count_inputs(kinds, len(self.corners))))
         sets = list(itertools.islice(itertools.combinations(range(len(kinds)), self.couples), self.width))
         sees = np.zeros((self.width, len(kinds)))
         for unit in range(self.width):
@@ -224,6 +236,7 @@ class Features(ModelSpec):
             "seed": self.seed,
             "trained": self.trained,
             "couples": self.couples,
+            **corners_as_options(self.corners),
             **{name: units[name] for name in ("offset", "size", "drift")},
         }
 
@@ -235,7 +248,8 @@ class Features(ModelSpec):
     def __repr__(self) -> str:
         below = "".join(f"{len(b)}, " for _, b in self.layers)
         couples = f", couples={self.couples}" if self.couples else ""
-        return f"Features({below}{self.width}, {self.activation}{couples})"
+        corners = f", {len(self.corners)} corners" if self.corners else ""
+        return f"Features({below}{self.width}, {self.activation}{couples}{corners})"
 
 
 def _inputs_by_axis(kinds: Kinds) -> list[int]:
@@ -309,7 +323,19 @@ def _seen(
             angle = angle + np.einsum("upo,uo->up", free, velocities[:, around.index(axis)])
         radius = float(np.asarray(place.radius))
         columns += [radius * np.cos(angle), radius * np.sin(angle)]
-    return np.stack(columns, axis=-1)
+    seen = np.stack(columns, axis=-1)
+    return seen if place.corners is None else np.concatenate([seen, place.corners.in_numpy().seen(x, np)], axis=-1)
+
+
+def _near(corners: Corners, middle: Float[np.ndarray, "units axes"], rng: np.random.Generator) -> np.ndarray:
+    """Every other middle moved to somewhere near a corner, at a distance with an evenly spread logarithm."""
+    units = len(middle)
+    which = np.arange(units) // 2 % len(corners.place)
+    distance = float(corners.size) * np.exp(-DECADES * rng.uniform(size=units))
+    angle = 2 * np.pi * rng.uniform(size=units)
+    near, axes = middle.copy(), list(corners.axes)
+    near[:, axes] = corners.place[which] + distance[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return np.where((np.arange(units) % 2 == 1)[:, None], near, middle)
 
 
 def _activated(activation: str, z: np.ndarray) -> np.ndarray:

@@ -4,7 +4,8 @@ Along an open axis a unit sees the coordinate in units of its own. A periodic ax
 sees cos ψ and sin ψ with ψ = 2π (x − low)/period + v·s, where s are the coordinates along the open axes. Whatever is
 made of the pair is periodic, with all derivatives. Every unit learns its own v: it looks at the circle from a frame
 that moves along it, so that what travels around is at rest to some of the units. Of a parameter whose values are spread
-by their logarithms it sees the logarithm; frames do not move along parameters.
+by their logarithms it sees the logarithm; frames do not move along parameters. Of corners it may see more, see
+`anagram.models.nearcorners`: these are the last inputs.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from anagram.models.nearcorners import SEEN, Corners
 from anagram.statement.domains import Domain, Parameter, Periodic
 from anagram.statement.expressions import Index
 
@@ -45,6 +47,7 @@ class Placement(Fixed):
     """The units of a network, which are not learned: it gives offset + size·N, and sees (x − low)/length.
 
     On periodic axes `length` is the period, and `radius` that of the circle; it is None if there is no such axis.
+    `corners` are those of which more is seen.
     """
 
     low: Float[Array, " axes"]
@@ -52,9 +55,12 @@ class Placement(Fixed):
     offset: Float[Array, " outputs"]
     size: Float[Array, " outputs"]
     radius: Float[Array, ""] | None = None
+    corners: Corners | None = None
 
 
-def placed(domain: Domain, scale: float, offset: np.ndarray, size: np.ndarray) -> Placement:
+def placed(
+    domain: Domain, scale: float, offset: np.ndarray, size: np.ndarray, corners: Corners | None = None
+) -> Placement:
     """The placement of a network on a box, seen as [0, scale] but along periodic axes; with scale 0 as it is."""
     kinds = axis_kinds(domain)
     closed, log = np.array([kind is Kind.AROUND for kind in kinds]), [kind is Kind.LOG for kind in kinds]
@@ -63,7 +69,8 @@ def placed(domain: Domain, scale: float, offset: np.ndarray, size: np.ndarray) -
     low = np.where(closed | (scale > 0), begins, 0.0)
     length = np.where(closed, lengths, lengths / scale if scale else 1.0)
     numbers = [jnp.asarray(v, dtype=float) for v in (low, length, offset, size)]
-    return Placement(*numbers, radius=jnp.asarray(RADIUS * (scale or 1.0)) if closed.any() else None)
+    radius = jnp.asarray(RADIUS * (scale or 1.0)) if closed.any() else None
+    return Placement(*numbers, radius=radius, corners=corners)
 
 
 def axis_kinds(domain: Domain) -> Kinds:
@@ -82,9 +89,9 @@ def places(kinds: Kinds, *wanted: Kind) -> list[int]:
     return [axis for axis, kind in enumerate(kinds) if kind in wanted]
 
 
-def count_inputs(kinds: Kinds) -> int:
-    """How many columns the matrix of a first layer has: two for a periodic axis."""
-    return len(kinds) + len(places(kinds, Kind.AROUND))
+def count_inputs(kinds: Kinds, corners: int = 0) -> int:
+    """How many columns the matrix of a first layer has: two for a periodic axis, and those of corners."""
+    return len(kinds) + len(places(kinds, Kind.AROUND)) + SEEN * corners
 
 
 def velocities_shape(kinds: Kinds, width: int) -> tuple[int, int, int]:
@@ -112,22 +119,25 @@ class FirstLayer:
             seen = seen.at[axis].set(jnp.log(x[axis]))
         self.scaled = (seen - place.low) / place.length
         self.slopes = 1 / place.length
-        self.column = np.cumsum([0, *(1 + (kind is Kind.AROUND) for kind in kinds)])[:-1].tolist()
+        *self.column, self.of_axes = np.cumsum([0, *(1 + (kind is Kind.AROUND) for kind in kinds)]).tolist()
         # By periodic axis, what units make of their pair, and the derivative of that by the angle.
         self.turned = {axis: self._turned(number, axis) for number, axis in enumerate(self.around)}
 
     @property
     def is_straight(self) -> bool:
         """Whether nothing but first derivatives is left of it."""
-        return not self.around and not self.log
+        return not self.around and not self.log and self.place.corners is None
 
     def value(self) -> Float[Array, " units"]:
         """W a + b."""
+        bias = self.bias
+        if self.place.corners is not None:
+            bias = bias + self.weight[:, self.of_axes :] @ self.place.corners.seen(self.x)
         if not self.around:
-            return self.weight @ self.scaled + self.bias
+            return self.weight[:, : self.of_axes] @ self.scaled + bias
         columns = [self.column[axis] for axis in self.straight]
         straight = self.weight[:, columns] @ self.scaled[np.array(self.straight, int)]
-        return sum((pair[0] for pair in self.turned.values()), start=straight + self.bias)
+        return sum((pair[0] for pair in self.turned.values()), start=straight + bias)
 
     def derivative(self, index: Index) -> Float[Array, " units"] | None:
         """∂^α (W a), for α ≠ 0; None where it vanishes."""
@@ -149,6 +159,10 @@ class FirstLayer:
                     factor = factor * (self.velocities[:, number, place] * self.slopes[other]) ** index[other]
             even, odd = self.turned[axis]
             terms.append(factor * (even, odd, -even, -odd)[order % 4])
+        corners = self.place.corners
+        near = None if corners is None else corners.derivative(self.x, index)
+        if near is not None:
+            terms.append(self.weight[:, self.of_axes :] @ near)
         return sum(terms[1:], start=terms[0]) if terms else None
 
     def _slope(self, axis: int, order: int) -> Array:

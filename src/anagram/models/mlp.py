@@ -24,6 +24,7 @@ from anagram.models.inputs import (
     velocities_shape,
 )
 from anagram.models.jets import Jets, Sum, network_jets
+from anagram.models.nearcorners import checked_corners, corners_as_options, corners_on
 from anagram.models.spec import ModelSpec
 from anagram.statement.domains import Domain
 from anagram.statement.expressions import Index
@@ -103,6 +104,8 @@ class MLP(ModelSpec):
         size: the output is multiplied by it: how far the values are from the middle, about.
         drift: how fast the units of the first layer move along periodic axes at first, in radians from one end of an
             open axis to the other (see `anagram.models.inputs`). A number, or one for each open axis.
+        corners: places in the plane near which the network also sees the logarithm of the distance, and the direction:
+            corners at which the solution is not smooth.
     """
 
     closes = True
@@ -116,6 +119,7 @@ class MLP(ModelSpec):
         offset: float | Sequence[float] = 0.0,
         size: float | Sequence[float] = 1.0,
         drift: float | Sequence[float] = DRIFT,
+        corners: Sequence[Sequence[float]] | None = None,
     ) -> None:
         if len(widths) == 1 and isinstance(widths[0], tuple | list):
             widths = tuple(widths[0])
@@ -142,16 +146,17 @@ class MLP(ModelSpec):
         self.offset, self.size, self.drift = _units("offset", offset), _units("size", size), _units("drift", drift)
         if not np.all(np.greater(self.size, 0)):
             raise SettingError(f"the size of the output must be positive, not {size!r}")
+        self.corners = checked_corners(corners, "MLP")
 
     def build(self, domain: Domain, outputs: int, key: jax.Array) -> Network:
         kinds = axis_kinds(domain)
-        sizes = (count_inputs(kinds), *self.widths, outputs)
+        sizes = (count_inputs(kinds, len(self.corners)), *self.widths, outputs)
         # NumPy's random numbers, seeded by the key: JAX would compile a program for the shape of every layer.
         rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
         layers = [_draw(self.init, k, *fans, rng) for k, fans in enumerate(itertools.pairwise(sizes))]
         weights, biases = ([jnp.asarray(array) for array in arrays] for arrays in zip(*layers, strict=True))
         offset, size = checked_units(self, outputs)
-        placement = placed(domain, self.scale, offset, size)
+        placement = placed(domain, self.scale, offset, size, corners_on(domain, self.corners))
         shape = velocities_shape(kinds, self.widths[0])
         if all(shape) and len(self.drift) not in (1, shape[2]):
             raise SettingError(f"drift has {len(self.drift)} numbers, the domain has {shape[2]} axes with ends")
@@ -160,7 +165,7 @@ class MLP(ModelSpec):
 
     def count(self, domain: Domain, outputs: int) -> int:
         kinds = axis_kinds(domain)
-        sizes = (count_inputs(kinds), *self.widths, outputs)
+        sizes = (count_inputs(kinds, len(self.corners)), *self.widths, outputs)
         return int(np.prod(velocities_shape(kinds, self.widths[0]))) + sum(
             (fan_in + 1) * fan_out for fan_in, fan_out in itertools.pairwise(sizes)
         )
@@ -174,6 +179,7 @@ class MLP(ModelSpec):
             "offset": list(self.offset),
             "size": list(self.size),
             "drift": list(self.drift),
+            **corners_as_options(self.corners),
         }
 
     @classmethod
@@ -182,7 +188,8 @@ class MLP(ModelSpec):
         return cls(*options.pop("widths", (32,)), **options)
 
     def __repr__(self) -> str:
-        return f"MLP({', '.join(map(str, self.widths))}, {self.activation}, {self.init})"
+        corners = f", {len(self.corners)} corners" if self.corners else ""
+        return f"MLP({', '.join(map(str, self.widths))}, {self.activation}, {self.init}{corners})"
 
 
 def checked_units(spec: MLP, outputs: int) -> tuple[np.ndarray, np.ndarray]:

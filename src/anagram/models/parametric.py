@@ -21,6 +21,7 @@ from anagram.models.jets import HIGHEST_ORDER
 from anagram.models.mlp import Network
 from anagram.models.pieces import PieceByPiece
 from anagram.models.products import combined, lower
+from anagram.models.separable import SeparableNetwork
 from anagram.models.singular import EnrichedModule
 from anagram.models.spec import ModelSpec
 from anagram.models.waves import WaveNetwork
@@ -31,6 +32,8 @@ from anagram.statement.fields import Field, Frame, constant
 from anagram.statement.unknowns import Unknown, Unknowns
 
 PERIOD = 1e-6  # of its values a model may change over a period, by rounding
+
+GIVES_JETS = (Network, FeatureNetwork, WaveNetwork, SeparableNetwork)
 
 ModelLike = ModelSpec | Callable[..., Any] | Mapping[str, Any]
 
@@ -161,7 +164,7 @@ def _outputs(module: Any, x: Array, indices: Sequence[Index], sums: Sequence[Any
     if isinstance(module, EnrichedModule | PieceByPiece):
         return module.jets(x, indices, sums, _outputs)
     orders = [sum(index) for index in indices] + [sum(terms[0][0]) for terms in sums]
-    if isinstance(module, Network | FeatureNetwork | WaveNetwork) and max(orders) <= HIGHEST_ORDER:
+    if isinstance(module, GIVES_JETS) and max(orders) <= HIGHEST_ORDER:
         return module.jets(x, indices, sums)
     read = dict.fromkeys([*indices, *(index for terms in sums for index, _ in terms)])
     values = {index: _nested_outputs(module, x, index) for index in read}

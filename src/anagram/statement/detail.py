@@ -54,7 +54,7 @@ def detail_of_data(problem: Problem, sizes: Sizes) -> float:
     found = 0.0
     for key in problem.conditions:
         whole = problem.region(key)
-        for region in () if _is_constant(problem.sources[key]) else _boxes(whole):
+        for region in () if is_constant(problem.sources[key]) else boxes_of(whole):
             if region.dimension:
                 found = max(found, _polynomials(problem, key, region, np.asarray(sizes.rows[key])))
     return found
@@ -108,7 +108,7 @@ def _orders(problem: Problem, key: str, name: str) -> np.ndarray:
     return np.asarray(rows)
 
 
-def _boxes(region: Region) -> list[Region]:
+def boxes_of(region: Region) -> list[Region]:
     """Boxes and faces on which the sources of a condition can be looked at: of a shape, the box around it."""
     if isinstance(region, Domain):
         # A periodic axis is looked at from one end to the other.
@@ -117,7 +117,8 @@ def _boxes(region: Region) -> list[Region]:
     return [part for part in region.parts if isinstance(part, Face) and not part.box.periodic_axes]
 
 
-def _is_constant(source: object) -> bool:
+def is_constant(source: object) -> bool:
+    """Whether a source is the same number everywhere."""
     return isinstance(source, int | float | complex | np.number)
 
 

@@ -110,6 +110,7 @@ class Problem:
             if condition.is_weighted_by_position
         }
         self._weights: Mapping[str, float] = {}
+        self.corners: tuple[tuple[float, float], ...] = ()
         self.components = probe.check_conditions(self)
         check_measured(self)
         self.ansatz = ansatz_of(self)
@@ -140,6 +141,7 @@ class Problem:
         setting: Any = None,
         origin: Mapping[str, Any] | None = None,
         guess: Any = None,
+        corners: Sequence[tuple[float, float]] | None = None,
     ) -> Problem:
         """Another problem with the same conditions; what is left out is as it was.
 
@@ -151,6 +153,7 @@ class Problem:
             origin: where it was found, an entry of the catalogue or a file, as JSON values. It is carried along and not
                 looked at here.
             guess: where training begins.
+            corners: near which equations count as little as they must, see `anagram.statement.cornerweights`.
         """
         other = object.__new__(Problem)
         conditions, in_front = {**self.conditions}, dict(self._weights)
@@ -170,6 +173,7 @@ class Problem:
             setting=self.setting if setting is None else setting,
             origin=self.origin if origin is None else MappingProxyType(dict(origin)),
             guess=self.guess if guess is None else deflation.guess_of(self, guess),
+            corners=self.corners if corners is None else tuple(corners),
         )
         return other
 

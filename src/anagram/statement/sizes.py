@@ -8,6 +8,7 @@ does.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ SLOWEST, FASTEST, DRIFTS = 1.0, 100.0, 24  # radians along an open axis that are
 SMALLEST, LARGEST = 1e-60, 1e60  # of sizes that are looked for
 CANCELLED = 1e-6  # of what a shift changes: waves that change less cancel each other
 HALVINGS = 14  # of the logarithm of an amplitude, which is found to a thousandth
+FAR_LARGER = 1e3  # times what another unknown changes, relative to what is known of both
 SAME = 1e-9  # values that differ by less than this fraction of their size are taken to be constant
 
 
@@ -219,9 +221,10 @@ class Trial:
     def amplitudes(self, offset: Mapping[str, float], spread: Mapping[str, float]) -> dict[str, float]:
         """How far from its middle each unknown is: by the values given, and by what sources ask of the operators."""
         size = dict(spread)
-        for name in self.names:
-            asked = [self._asked(key, name, offset) for key in self.problem.conditions if self._reads(key, name)]
-            size[name] = max([size[name], *(a for a in asked if a > 0)])
+        known = {name: max(abs(offset[name]), spread[name]) for name in self.names}
+        for key in self.problem.conditions:
+            for name, amplitude in self._asked(key, offset, known).items():
+                size[name] = max(size[name], amplitude)
         for _ in self.names:  # unknowns that no source speaks of balance the others
             missing = [name for name in self.names if size[name] == 0]
             for name in missing:
@@ -249,19 +252,29 @@ class Trial:
     def _reads(self, key: str, name: str) -> bool:
         return any(u.name == name for node in self.problem.expressions[key] for u in unknowns_in(node))
 
-    def _asked(self, key: str, name: str, offset: Mapping[str, float]) -> float:
-        """The size of an unknown with which the operator is as large as the source, the other unknowns at rest."""
+    def _asked(self, key: str, offset: Mapping[str, float], known: Mapping[str, float]) -> dict[str, float]:
+        """The sizes of unknowns with which an operator is as large as its source, each with the others at rest.
+
+        `known` has how large unknowns are by the values given. One that would have to be far larger than that is not
+        asked where another can do it: in a' = −k a + b c with b and c nearly zero it is a that changes.
+        """
         excess = _rms(self.sources[key] - self.at_rest(key, offset))
         scale = np.maximum(_rms(self.sources[key]), _rms(self.at_rest(key, offset)))
-        asked = [0.0]
+        asked = dict.fromkeys((name for name in self.names if self._reads(key, name)), 0.0)
         for column in np.flatnonzero(excess > SAME * scale).tolist():
 
-            def response(amplitude: float, column: int = column) -> float:
+            def response(amplitude: float, name: str, column: int = column) -> float:
                 sizes = dict.fromkeys(self.names, 0.0) | {name: amplitude}
                 return float(self.response(key, offset, sizes)[column])
 
-            asked.append(_solved(response, float(excess[column]), linear=self._is_affine(key)))
-        return max(asked)
+            linear, wanted = self._is_affine(key), float(excess[column])
+            found = {n: _solved(functools.partial(response, name=n), wanted, linear=linear) for n in asked}
+            times = {n: found[n] / known[n] for n in asked if known[n] > 0 and found[n] > 0}
+            least = min(times.values(), default=np.inf)
+            for name in asked:
+                if times.get(name, 0.0) <= max(1.0, FAR_LARGER * least):
+                    asked[name] = max(asked[name], found[name])
+        return asked
 
     def _balanced(self, key: str, name: str, offset: Mapping[str, float], size: Mapping[str, float]) -> float:
         """The size of an unknown with which it changes the rows of a condition as much as all others do."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from anagram.errors import SettingError
 from anagram.statement.beyond import Elsewhere
-from anagram.statement.condition import Condition
+from anagram.statement.condition import Condition, source_rows
 from anagram.statement.domains import Along, Box, Domain, PointSet, Region, Union
 from anagram.statement.domains.cutting import begins, can_be_cut, cut_domain, cut_region
 from anagram.statement.domains.intervals import edges_along
@@ -168,6 +168,33 @@ def stretch(problem: Problem, axis: str, low: float, high: float, state: State |
     kinds = {u.name: complex if u.is_complex else float for u in problem.unknowns}
     part = Problem(domain, conditions, unknowns=kinds, name=problem.name)
     return part.restated(weights={key: problem.weight(key) for key in conditions if _is_multiplied(problem, key)})
+
+
+def held_at_beginning(problem: Problem, axis: str) -> Callable[[np.ndarray], dict[str, np.ndarray]] | None:
+    """The unknowns as they are where an axis begins, at all of its places; None where they are not given one by one."""
+    known = _beginning(problem, axis)
+    values = {
+        name: (key, k) for key, reads in (known or {}).items() for k, (name, order) in enumerate(reads) if not order
+    }
+    if known is None or set(values) != {u.name for u in problem.unknowns}:
+        return None
+    column, low = problem.domain.axes.index(axis), problem.domain.intervals[axis][0]
+
+    def held(x: np.ndarray) -> dict[str, np.ndarray]:
+        there = x.copy()
+        there[:, column] = low
+        return {name: _source_at(problem, key, there)[k] for name, (key, k) in values.items()}
+
+    return held
+
+
+def _source_at(problem: Problem, key: str, x: np.ndarray) -> list[np.ndarray]:
+    """The source of a condition at points, by component; complex ones from their two real parts."""
+    rows = source_rows(problem.sources[key], problem.region(key), x, problem.components[key], f"condition '{key}'")
+    columns = iter(np.asarray(rows).T)
+    return [
+        next(columns) + 1j * next(columns) if is_complex else next(columns) for is_complex in problem.components[key]
+    ]
 
 
 def _is_multiplied(problem: Problem, key: str) -> bool:

@@ -21,12 +21,14 @@ from jaxtyping import Array, Float
 
 from anagram import spectrum
 from anagram.compound import Compound
-from anagram.compound.batch import Batch, checked_seed, count_rows, enough_points, point_rules, sample
+from anagram.compound.batch import Batch, checked_seed, count_rows, enough_points, in_round_numbers, point_rules, sample
 from anagram.compound.reuse import reuse, shapes_text
 from anagram.environment import device_memory, gigabytes
 from anagram.errors import EstimateWarning, ProblemError, SettingError
 from anagram.models import ParametricModel
+from anagram.spectrum import guarded
 from anagram.statement.domains import GaussLegendre, Kronecker, PointRule
+from anagram.statement.domains.bends import Bend
 from anagram.statement.domains.rules import MOST_NODES, Fejer
 from anagram.statement.expressions import Derivatives, Leaf, Wanted
 from anagram.statement.fields import Field, Frame
@@ -163,22 +165,29 @@ class Estimator:
         instead: Sequence[Batch] = ({}, {}),
         least: Mapping[str, float] | None = None,
         shares: Mapping[str, float] | None = None,
+        bends: Mapping[str, Bend] | None = None,
+        on: Batch | None = None,
     ) -> None:
         """`instead` has other points for some conditions, in both batches: those of cells that have moved.
 
         `least` has sizes of unknowns below which errors are not relative to what they are, but to these. `shares` says
-        by axis how many times as many nodes it has as others, for models that are finer along some axes.
+        by axis how many times as many nodes it has as others, for models that are finer along some axes, and `bends`
+        where they crowd. `on` has points that are taken in place of fresh ones, for what `projected` does.
         """
         self.least = least or {}
         if points is not None and (isinstance(points, bool) or not isinstance(points, int | np.integer) or points < 1):
             raise SettingError(f"points is the number of fresh points inside the domain, at least 1, not {points!r}")
         self.problem, self.model = problem, model
         _refuse_too_large(model.parameters)
-        enough = max(ROWS_PER_PARAMETER * model.parameters, enough_points(problem))
-        inside = max(int(points or 0), enough)
-        rules = [_fresh_rules(problem, inside, k + 2 * checked_seed(seed), shares or {}) for k in range(2)]
-        drawn = [sample(problem, r, seed=FRESH + 2 * seed + k) for k, r in enumerate(rules)]
-        self.batches = [{**batch, **other} for batch, other in zip(drawn, instead, strict=True)]
+        if on is None:
+            enough = max(round(ROWS_PER_PARAMETER * model.parameters), enough_points(problem))
+            inside = max(int(points or 0), enough)
+            numbers = [k + 2 * checked_seed(seed) for k in range(2)]
+            rules = [_fresh_rules(problem, inside, number, shares or {}, bends or {}) for number in numbers]
+            drawn = [sample(problem, r, seed=FRESH + 2 * seed + k) for k, r in enumerate(rules)]
+            self.batches = [{**batch, **other} for batch, other in zip(drawn, instead, strict=True)]
+        else:
+            self.batches = [in_round_numbers(on)] * 2
         self.points = _field_points(model.sought)
         self.compound = Compound(problem, model)
         key = f"estimate {self.compound.fingerprint} {shapes_text(self.batches, self.points)}"
@@ -294,7 +303,9 @@ def _on_own_sets(sought: Unknowns, function: Callable[[Array], Any], points: Arr
     return jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=1)[:, order], *found)
 
 
-def _fresh_rules(problem: Problem, inside: int, which: int, shares: Mapping[str, float]) -> dict[str, PointRule]:
+def _fresh_rules(
+    problem: Problem, inside: int, which: int, shares: Mapping[str, float], bends: Mapping[str, Bend]
+) -> dict[str, PointRule]:
     """Points that no run was trained on.
 
     On a line and in the plane they are the nodes of quadrature rules, alternately of Gauss and of Fejér: they see
@@ -314,7 +325,7 @@ def _fresh_rules(problem: Problem, inside: int, which: int, shares: Mapping[str,
     nodes = {axis: count(side * share) for axis, share in shares.items()}
     even = [] if nodes else [count(side)]
     rule = GaussLegendre(*even, **nodes) if which % 2 == 0 else Fejer(*even, **nodes)
-    return {**rules, **{key: rule for key in problem.soft if problem.region(key).dimension > 0}}
+    return {**rules, **{key: rule.bent(bends) for key in problem.soft if problem.region(key).dimension > 0}}
 
 
 def _programs(compound: Compound) -> tuple[Callable[..., Any], ...]:
@@ -342,13 +353,8 @@ def _programs(compound: Compound) -> tuple[Callable[..., Any], ...]:
         return jnp.stack(own(lambda x: jax.jvp(lambda t: model.values(t, x), (theta,), (direction,)), points))
 
     def projection(numbers: Any, theta: Array, batch: Batch) -> Array:
-        triangle, size = compound.with_numbers(numbers).triangle(theta, batch), theta.size
-        lengths = jnp.linalg.norm(triangle[:, :size], axis=0)
-        lengths = jnp.where(lengths > 0, lengths, 1.0)
-        guarded = jnp.concatenate([triangle[:size, :size] / lengths, GUARD * jnp.eye(size)])
-        sides = jnp.concatenate([triangle[:size, size:], jnp.zeros((size, 1))])
-        factor = jnp.linalg.qr(jnp.concatenate([guarded, sides], axis=1), mode="r")
-        return -jax.scipy.linalg.solve_triangular(factor[:size, :size], factor[:size, size]) / lengths
+        factor = guarded.scaled(compound.with_numbers(numbers).triangle(theta, batch))
+        return guarded.solved(factor, jnp.asarray(GUARD), GUARD)[0]
 
     layout = compound.layout
     return tuple(layout.program(layout.quick_jit(program)) for program in (direction, left, fields, projection))

@@ -18,6 +18,7 @@ from scipy import linalg
 from anagram.errors import SettingError
 from anagram.models import ParametricModel
 from anagram.models.features import FeatureNetwork
+from anagram.models.inputs import Kind, places
 from anagram.models.waves import WaveNetwork
 from anagram.statement.condition import Condition, OnPoints
 from anagram.statement.domains import Kronecker
@@ -40,6 +41,8 @@ def features_near(model: ParametricModel, values: Values) -> np.ndarray | None:
     ):
         return None
     x = sought.domain.draw(Kronecker(ROWS * module.weight.shape[1]), np.random.default_rng(0)).x
+    if isinstance(module, WaveNetwork):
+        x = _crowded_at_ends(x, module)
     by_name = values(x)
     columns: list[np.ndarray] = []
     for unknown in sought.unknowns:
@@ -56,6 +59,16 @@ def features_near(model: ParametricModel, values: Values) -> np.ndarray | None:
     found = linalg.solve_triangular(factor[:, :count], factor[:, count:]).T
     fit = eqx.tree_at(lambda m: (m.weight, m.bias), module, (jnp.asarray(found[:, :-1]), jnp.asarray(found[:, -1])))
     return np.array(model.parameters_of(fit))
+
+
+def _crowded_at_ends(x: np.ndarray, network: WaveNetwork) -> np.ndarray:
+    """Even points, moved to where polynomials of a high degree must be known: on other points fits of them blow up."""
+    low, length = np.asarray(network.placement.low), np.asarray(network.placement.length)
+    moved = x.copy()
+    for column, axis in enumerate(places(network.kinds, Kind.OPEN)):
+        z, bend = -np.cos(np.pi * (x[:, axis] - low[axis]) / length[axis]), network.bend(column)
+        moved[:, axis] = low[axis] + length[axis] * (1 + (z if bend is None else bend.back(z))) / 2
+    return moved
 
 
 def fitting_problem(problem: Problem, values: Values) -> Problem:

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 
 from anagram.statement.detail import Detail
 from anagram.training.rungs import LEVELS, Plan, Rung
-from anagram.training.wide import MOST, SIZES, Width, next_above, next_spread
+from anagram.training.terms import come_first, next_of_terms
+from anagram.training.wide import MOST, MOST_DIMENSIONS, SIZES, Width, next_above, next_near_corners, next_spread
 
 SEES_BUMPS = 480  # features of a field with which narrow bumps in the data of a linear equation are looked for
 DEAR = 960  # features that cost more than small networks do
@@ -54,7 +55,10 @@ class Facts:
     wide: bool = True  # whether networks of which only the last layer is learned are tried
     known: Plan | None = None  # features that were good enough for a problem much like this one
     most_features: int = MOST
-    around: int = 0  # periodic axes; 0 where waves are not for this domain
+    marches: bool = False  # whether it is a stretch of an evolution in space
+    bent: bool = False  # whether coordinates are bent for narrow bumps in its data
+    corners: int = 0  # re-entrant ones of a shape in the plane
+    fine: int = 0  # axes that share the functions of a split, see `fine_axes`; 0 where splits are not for this domain
 
     @property
     def fineness(self) -> float:
@@ -70,7 +74,9 @@ class Facts:
             race = next((s for s in SIZES if SEES_BUMPS * self.fields <= s <= self.most_features), self.most_features)
         known = self.known
         most = max(most, min(2 * known.features, self.most_features)) if known is not None else most
-        return Width(self.dimension, self.fields, self.goal, self.linear, most, race, known, self.around)
+        splits = {"known": known, "fine": self.fine, "marches": self.marches, "bent": self.bent}
+        splits |= {"corners": self.corners}
+        return Width(self.dimension, self.fields, self.goal, self.linear, most, race, **splits)
 
     @property
     def goal(self) -> float:
@@ -92,10 +98,10 @@ def next_plan(facts: Facts, rungs: Sequence[Rung]) -> Plan | None:
     """The network after these; None if no other is worth trying."""
     if facts.has_data and _all_alike(rungs) and (not facts.has_noise or best(rungs).outcome.residual < FITTED):
         return None
-    networks = [r for r in rungs if not r.plan.features]
-    wide = _next_wide(facts, rungs, networks)
-    if wide is not None:
-        return wide
+    networks = [r for r in rungs if r.plan.is_network]
+    other = _next_wide(facts, rungs, networks) or _next_of_terms(facts, rungs, networks)
+    if other is not None:
+        return other
     if not networks:
         return first_plan(facts)
     plan, tried = _next(facts, networks), {r.plan for r in networks}
@@ -110,11 +116,26 @@ def _next_wide(facts: Facts, rungs: Sequence[Rung], networks: Sequence[Rung]) ->
         return None
     spread = None
     # Where not even small networks see all of the data, others come first.
-    if facts.linear or facts.known is not None or facts.detail.data < FINE:
+    if facts.linear or facts.known is not None or facts.bent or facts.detail.data < FINE:
         # A nonlinear equation is solved several times: small networks are cheaper than very many features.
-        dear = not facts.linear and all(r.plan.level < RACE for r in networks) and not best_is_waves(rungs)
+        dear = (
+            not facts.linear
+            and not facts.marches
+            and all(r.plan.level < RACE for r in networks)
+            and not best_is_waves(rungs)
+        )
         spread = next_spread(facts.width(DEAR if dear else None), rungs)
+        spread = spread or next_near_corners(facts.width(), rungs)
     return spread or next_above(facts.width(), rungs)
+
+
+def _next_of_terms(facts: Facts, rungs: Sequence[Rung], networks: Sequence[Rung]) -> Plan | None:
+    """A sum of products, in dimensions that are too many for features."""
+    if facts.points_given or facts.dimension <= MOST_DIMENSIONS:
+        return None
+    raced = {r.plan.depth for r in networks if r.plan.level == RACE} >= set(_depths(facts))
+    plan = next_of_terms(facts, rungs)
+    return plan if plan is not None and come_first(facts, rungs, plan, raced=raced) else None
 
 
 def _next(facts: Facts, rungs: Sequence[Rung]) -> Plan | None:

@@ -10,14 +10,33 @@ from typing import Any
 import numpy as np
 
 from anagram.errors import FileError
-from anagram.models import MLP, Enriched, Features, ModelSpec, Waves, kinks_of, singular_corners
-from anagram.statement.domains import Box, Cells, GaussLegendre, Kronecker, PointRule, PointSet
+from anagram.models import (
+    MLP,
+    Chebyshev,
+    Enriched,
+    Features,
+    ModelSpec,
+    Separable,
+    Waves,
+    along_one_axis,
+    kinks_of,
+    rough_corners,
+    singular_corners,
+)
+from anagram.statement.domains import Box, Cells, GaussLegendre, Graded, Kronecker, PointRule, PointSet
+from anagram.statement.domains.bends import Bend
 from anagram.statement.domains.rules import MOST_NODES
 from anagram.statement.jumps import jumps_inside
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import Sizes
+from anagram.statement.stretches import evolution_axis
+
+Bends = Mapping[str, Bend]
 
 FEWEST = 40  # points inside the domain
+RESOLVED = 0.9  # nodes along an axis for each function of it alone, where there is one for each parameter
+CELL = 4  # points along an axis of a cell near corners
+MOST_AXES = 3  # on which polynomials are few enough
 # Parameters of the networks of each level, about.
 LEVELS = (65, 150, 290, 430, 640, 960, 1400, 2000)
 
@@ -40,7 +59,11 @@ class Plan:
         axis: the number of this axis.
         below: the number of the rung on whose hidden layers they are drawn; −1 for none.
         couples: how many axes each of them depends on; 0 for all.
-        waves: how many waves around periodic axes there are among them, times polynomials; 0 for features of units.
+        waves: how many functions of the fine axes there are among them, waves around or polynomials, times polynomials
+            of the others, see `fine_axes`; 0 for features of units.
+        terms: products of functions of one axis of which the model is a sum, see `anagram.Separable`; 0 for others.
+        degree: of these functions.
+        corners: whether units see the re-entrant corners of a shape, in place of singular functions there.
     """
 
     level: int
@@ -56,23 +79,42 @@ class Plan:
     below: int = -1
     couples: int = 0
     waves: int = 0
+    corners: bool = False
+    terms: int = 0
+    degree: int = 0
 
-    def model(self, problem: Problem, sizes: Sizes, seed: int = 0, trained: dict[str, Any] | None = None) -> ModelSpec:
+    @property
+    def is_network(self) -> bool:
+        """Whether it is a network that is trained as a whole."""
+        return not self.features and not self.terms
+
+    def model(
+        self,
+        problem: Problem,
+        sizes: Sizes,
+        seed: int = 0,
+        trained: dict[str, Any] | None = None,
+        bends: Bends | None = None,
+    ) -> ModelSpec:
         """The network of the level with so many layers, as wide as its number of parameters allows.
 
         It is enriched with singular functions where the domain has corners that ask for them, and with kinks where the
-        equation jumps. Features are drawn with
-        the seed, on top of the trained layers if there are some.
+        equation jumps. Features are drawn with the seed, on top of the trained layers if there are some.
         """
+        if self.terms:
+            return Separable(self.terms, degree=self.degree, offset=sizes.offset, size=sizes.size)
         wanted, sought = self.features or LEVELS[self.level], problem.sought
-        added = (*singular_corners(problem), *kinks_of(problem))
+        added = (*(() if self.corners else singular_corners(problem)), *kinks_of(problem))
         units: dict[str, Any] = {"offset": sizes.offset, "size": sizes.size}
         units |= {"drift": sizes.drift} if sizes.drift else {}
 
         def network(width: int) -> ModelSpec:
             plain = MLP(*[width] * self.depth, scale=self.scale, **units)
             if self.waves:
-                return Waves(width, waves=self.waves, offset=sizes.offset, size=sizes.size)
+                places = {"offset": sizes.offset, "size": sizes.size}
+                if problem.domain.periodic_axes:
+                    return Waves(width, waves=self.waves, **places)
+                return Chebyshev(width, finest=self.waves, along=fine_axes(problem), bends=bends, **places)
             if self.features:
                 kind: dict[str, Any] = (
                     {} if trained is None else {"trained": trained, "activation": trained["activation"]}
@@ -81,6 +123,7 @@ class Plan:
                 numbers = (seed, self.features, self.steepness, self.times, self.axis, self.density, self.below)
                 drawn = zlib.crc32(repr(numbers).encode())
                 kind |= {"couples": self.couples} if self.couples else {}
+                kind |= {"corners": rough_corners(problem)} if self.corners else {}
                 plain = Features(width, steepness=self._steepness(problem), seed=drawn, **kind, **units)
             return Enriched(plain, *added) if added else plain
 
@@ -118,6 +161,9 @@ class Outcome:
         trusted: whether the estimate can be relied on.
         reasons: why not.
         stopped_because: why it ended.
+        fine_tail: how large the last of its functions along fine axes are, see `anagram.models.waves.tails`, or those
+            in a sum of products; 0 for other rungs.
+        coarse_tail: the same for the last ones along the other axes.
     """
 
     parameters: int
@@ -132,6 +178,8 @@ class Outcome:
     trusted: bool = False
     reasons: tuple[str, ...] = ()
     stopped_because: str = ""
+    fine_tail: float = 0.0
+    coarse_tail: float = 0.0
 
     @property
     def residual(self) -> float:
@@ -169,7 +217,7 @@ class Rung:
         return {**asdict(self.plan), **asdict(self.outcome), "model": self.model}
 
 
-def rung_points(plan: Plan, problem: Problem, parameters: int) -> dict[str, PointRule]:
+def rung_points(plan: Plan, problem: Problem, parameters: int, bends: Bends | None = None) -> dict[str, PointRule]:
     """Points for a rung, by condition: those of Gauss and Legendre in few dimensions, random ones in more."""
     dimension, inside = problem.domain.dimension, inside_points(plan, problem, parameters)
     rules: dict[str, PointRule] = {}
@@ -177,13 +225,16 @@ def rung_points(plan: Plan, problem: Problem, parameters: int) -> dict[str, Poin
         region = problem.region(key)
         if isinstance(region, PointSet) or region.dimension == 0:
             continue
-        if plan.cells and key in problem.inside and region.takes_cells:
+        if plan.corners:
+            count = max(3, round(inside ** (1 / dimension)))
+            rules[key] = Graded(count, CELL, rough_corners(problem))
+        elif plan.cells and key in problem.inside and region.takes_cells:
             rules[key] = Cells(inside, order=4)
-        elif dimension <= (3 if plan.features else 2):
-            rules[key] = _nodes(plan, problem, inside)
+        elif dimension <= (3 if plan.features else 2) and not is_of_all_axes(plan, problem):
+            rules[key] = _nodes(plan, problem, inside).bent(bends if bends and plan.waves else {})
         else:
             # Most of a box of many dimensions lies near its walls: with few points there, they are all that is fitted.
-            walls = inside // (4 if dimension <= 3 else 2)
+            walls = inside // (4 if dimension <= 3 and not plan.waves else 2)
             rules[key] = Kronecker(inside if key in problem.inside else max(16, walls))
     return rules
 
@@ -202,25 +253,57 @@ def _nodes(plan: Plan, problem: Problem, inside: int) -> GaussLegendre:
     return GaussLegendre(**{a: count(side * s) for a, s in shares.items()}) if shares else GaussLegendre(count(side))
 
 
+def is_of_all_axes(plan: Plan, problem: Problem) -> bool:
+    """Whether a rung is of polynomials of low total degree in space, for which a grid of nodes has too many of them."""
+    axes = problem.domain.axes
+    return plan.waves > 0 and len(axes) > 2 and fine_axes(problem) == axes and not problem.domain.periodic_axes
+
+
 def node_shares(plan: Plan, problem: Problem) -> dict[str, float]:
     """By axis, how many times as many nodes it has as a rung that is as fine along all axes; nothing for such a one."""
     domain, count = problem.domain, problem.domain.dimension
     if not isinstance(domain, Box):
         return {}
-    if plan.waves:
-        around, width = len(domain.periodic_axes), plan.features / problem.sought.outputs
-        waves = min(plan.waves, width) if around < count else width
-        turned, straight = waves ** (1 / around), (width / waves) ** (1 / max(1, count - around))
-        return {a: (turned if a in domain.periodic_axes else straight) / width ** (1 / count) for a in domain.axes}
-    if plan.times == 1.0:
+    if plan.waves and not is_of_all_axes(plan, problem):
+        fine, width = fine_axes(problem), plan.features / problem.sought.outputs
+        waves = min(plan.waves, width) if len(fine) < count else width
+        # Functions of several axes are those of a low total degree: along one of them there are more than their root.
+        alone = along_one_axis(round(waves), len(fine), around=bool(domain.periodic_axes))
+        along, across = (
+            max(waves ** (1 / len(fine)), RESOLVED * alone),
+            (width / waves) ** (1 / max(1, count - len(fine))),
+        )
+        return {a: (along if a in fine else across) / width ** (1 / count) for a in domain.axes}
+    if plan.times == 1.0 or plan.waves:
         return {}
     others = plan.times ** (-1 / count)
     return {a: others * (plan.times if number == plan.axis else 1.0) for number, a in enumerate(domain.axes)}
 
 
+def fine_axes(problem: Problem) -> tuple[str, ...]:
+    """The axes that share the functions of a plan with `waves`; none where such functions are not for the problem.
+
+    On a box these are its periodic axes; without any, all but the one along which the problem evolves. Without time it
+    is one of the two axes of a plane, and all three in space.
+    """
+    domain, everywhere = problem.domain, all(u.on is None and u.along is None for u in problem.unknowns)
+    if not (isinstance(domain, Box) and everywhere) or domain.parameter_axes:
+        return ()
+    if domain.periodic_axes:
+        return tuple(domain.periodic_axes)
+    if not 2 <= domain.dimension <= MOST_AXES:
+        return ()
+    time = evolution_axis(problem)
+    if time is not None:
+        return tuple(axis for axis in domain.axes if axis != time)
+    return domain.axes[1:] if domain.dimension == 2 else domain.axes
+
+
 def inside_points(plan: Plan, problem: Problem, parameters: int) -> int:
     """How many points a rung has inside the domain."""
     rows = sum(problem.rows(key) for key in problem.inside)
+    if plan.waves:  # on a grid no row makes up for nodes that are missing
+        rows = min(rows, problem.sought.outputs)
     return max(FEWEST, round(plan.density * parameters / max(1, rows)))
 
 

@@ -95,7 +95,7 @@ class Trainer:
         if self.method.steps_are_few and not self.moving:
             self.batch = in_round_numbers(self.batch)  # compiling takes longer than all of its steps
         self.batch = self.compound.layout.put(self.batch)
-        self.judge = Judge(self.compound, self.batch, self.seed)
+        self.judge = Judge(self.compound, self.batch, self.seed, rules)
         self.history = History()
         self.best: Best | None = None
         self.seconds = self.compile_seconds = 0.0

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from anagram.training.rungs import Plan, Rung
-from anagram.training.splits import next_split, next_to_known, widened
+from anagram.training.splits import is_too_fine, is_too_long, narrower, next_split, next_to
 
 SIZES = (160, 320, 640, 960, 1280, 1800, 2560, 3600, 5120, 7200)  # parameters
 MOST, MOST_ON_ACCELERATORS = 2560, 7200  # of these: what is factorised in a few seconds
@@ -40,6 +40,9 @@ PAYS = 3.0  # a rung that improves by less than this factor does not pay
 HOLDS = 0.3  # residuals below which a smooth solution may come out with more features
 ASTRAY = 0.1  # residuals that are left where a nonlinear equation was not solved: more features do not help
 GOT_HOLD = 0.05  # residuals of networks that know roughly what a solution looks like
+FIRST_NEAR_CORNERS = 320  # features of a field that see corners: few of them see anything else
+NEAR_CORNERS, DENSITY_NEAR_CORNERS = 3.0, 3.0  # their steepness, and rows for each, without those near corners
+PAYS_NEAR_CORNERS = 1.5  # twice as many that improve by less do not pay
 BETTER = 0.35  # of the residual of a network that features on top of it must come to
 NEARBY = 0.8  # times as steep: other features that are about as good
 ALIKE = 1.5  # times the residual of the best: about as good
@@ -51,8 +54,10 @@ class Width:
     """What the width of features depends on besides the rungs: dimensions, fields, the error that is aimed at.
 
     `race` is the width at which their steepness is found, if not `FIRST`, and `most` the largest one. `known` are
-    features that were good enough for a problem much like this one: they come first, and there is no race. `around` is
-    the number of periodic axes, 0 where waves are not for this domain.
+    features that were good enough for a problem much like this one: they come first, and there is no race. `fine` is
+    the number of axes that share the functions of a split, 0 where splits are not for this domain. `marches` is
+    said of a stretch of an evolution, `bent` where coordinates are bent for the data, and `corners` is the number of
+    re-entrant corners.
     """
 
     dimension: int
@@ -62,7 +67,10 @@ class Width:
     most: int = MOST
     race: int = 0
     known: Plan | None = None
-    around: int = 0
+    fine: int = 0
+    marches: bool = False
+    bent: bool = False
+    corners: int = 0
 
     @property
     def first(self) -> int:
@@ -72,9 +80,11 @@ class Width:
 
 def next_spread(facts: Width, rungs: Sequence[Rung]) -> Plan | None:
     """The next rung of features all over the domain; None if there is none worth trying."""
-    own = [r for r in rungs if r.plan.features and r.plan.below < 0]
+    own = [r for r in rungs if r.plan.features and r.plan.below < 0 and not r.plan.corners]
     if facts.dimension > MOST_DIMENSIONS:
         return _next_coupled(facts, own)
+    if facts.fine and (facts.marches or facts.bent):
+        return _next_of_splits(facts, own)
     first = facts.known or Plan(0, features=facts.first, steepness=_steepness(facts), density=DENSITY[facts.dimension])
     if not own:
         return first
@@ -91,22 +101,92 @@ def next_spread(facts: Width, rungs: Sequence[Rung]) -> Plan | None:
         other = _raced(facts, first, raced)
         if other is not None:
             return other
-    levels = _levels(own)
+    split = _split_in_space(facts, own)
+    if split is not None:
+        return split
+    levels = _levels(_one_kind(own))
+    if levels[-1].plan.waves:
+        return next_to(facts, [r for r in own if r.plan.waves], [s for s in SIZES if s <= facts.most])
     if len(levels) == 1:
         # Of many features there must be many more to tell how fast errors fall.
-        many = facts.race or (facts.known is not None and not facts.known.waves)
-        plan = _wider(facts, levels[-1], 2 * first.features if many else first.features + 1)
+        many = facts.race or facts.known is not None
+        return _wider(facts, levels[-1], 2 * first.features if many else first.features + 1)
+    return _onwards(facts, levels)
+
+
+def next_near_corners(facts: Width, rungs: Sequence[Rung]) -> Plan | None:
+    """The next rung of features that see the re-entrant corners; None if there is none worth trying.
+
+    They are tried where features with singular functions, or smooth ones, did not do.
+    """
+    own = [r for r in rungs if r.plan.corners]
+    if not facts.corners or facts.dimension > MOST_DIMENSIONS:
+        return None
+    if not own:
+        wanted = FIRST_NEAR_CORNERS * facts.fields
+        size = next((s for s in SIZES if wanted <= s <= facts.most), None)
+        corners = {"steepness": NEAR_CORNERS, "density": DENSITY_NEAR_CORNERS, "corners": True}
+        return None if size is None else Plan(0, features=size, **corners)
+    if not facts.linear and _best(own).outcome.residual > ASTRAY:
+        return None
+    levels = _levels(own)
+    residuals = [r.outcome.residual for r in levels]
+    if len(levels) > 2 and residuals[-1] * PAYS_NEAR_CORNERS > min(residuals[:-1]):
+        return None
+    return _wider(facts, levels[-1], 2 * levels[-1].plan.features)
+
+
+def _next_of_splits(facts: Width, own: Sequence[Rung]) -> Plan | None:
+    """Splits alone: coordinates are bent for them, or their tails tell what the next stretch of an evolution needs."""
+    sizes = [s for s in SIZES if s <= facts.most]
+    if facts.known is not None and facts.known.waves:
+        # What should do comes after something smaller: it begins there, and is compared with it.
+        if not own:
+            return narrower(facts, facts.known, sizes)
+        if len(own) == 1 and own[0].plan != facts.known:
+            return facts.known if own[0].outcome.residual <= ASTRAY else None
     else:
-        plan = _onwards(facts, levels)
-    if plan is None and levels[-1].plan.waves and not _is_enough(facts, levels[-1]):
-        return next_to_known(facts, [r for r in own if r.plan.features == levels[-1].plan.features])
-    return plan
+        other = next_split(facts, Plan(0, features=facts.first), own)
+        if other is not None and all(r.plan.features == facts.first for r in own):
+            return other
+    if not facts.linear and _best(own).outcome.residual > ASTRAY:
+        return None
+    if facts.marches and is_too_fine(facts, own, sizes):
+        return None
+    plan = next_to(facts, own, sizes)
+    # What takes so many functions over time is done sooner in two halves.
+    return None if plan is not None and facts.marches and is_too_long(facts, _best(own)) else plan
+
+
+def _split_in_space(facts: Width, own: Sequence[Rung]) -> Plan | None:
+    """A wide split, where features won the race and did not do when there were more of them.
+
+    In three dimensions the few polynomials of a race say little of what more of them do: their errors fall faster.
+    """
+    units, splits = ([r for r in own if bool(r.plan.waves) is split] for split in (False, True))
+    sizes = [len({r.plan.features for r in kind}) for kind in (units, splits)]
+    if facts.dimension < MOST_DIMENSIONS or sizes[0] < 2 or sizes[1] != 1:
+        return None
+    before = _best(splits).plan
+    wider = [s for s in SIZES if 2 * before.features < s <= facts.most]
+    if not wider:
+        return None
+    grown = (wider[0] / before.features) ** (facts.fine / facts.dimension)
+    return replace(before, features=wider[0], waves=min(round(grown * before.waves), wider[0] // facts.fields))
+
+
+def _one_kind(own: Sequence[Rung]) -> Sequence[Rung]:
+    """Features and splits that raced; when both were made wider, those that came further."""
+    wide = {split: [r for r in own if bool(r.plan.waves) is split] for split in (False, True)}
+    if any(len({r.plan.features for r in kind}) < 2 for kind in wide.values()):
+        return own
+    return wide[_best(wide[True]).outcome.residual * PAYS < _best(wide[False]).outcome.residual]
 
 
 def _beside_known(facts: Width, first: Plan, raced: Sequence[Rung]) -> Plan | None:
     """The next one beside features that were good enough before: to compare with, or because they no longer are."""
     if first.waves:
-        return next_to_known(facts, raced)
+        return None  # what follows is said by their tails
     if _is_enough(facts, _best(raced)):
         return replace(first, steepness=NEARBY * first.steepness) if len(raced) == 1 else None
     return next_split(facts, first, raced)
@@ -170,7 +250,7 @@ def _coupled(facts: Width, size: int, couples: int) -> Plan:
 
 def next_above(facts: Width, rungs: Sequence[Rung]) -> Plan | None:
     """The next rung of features on top of the network that was trained last; None if none is worth trying."""
-    networks = [(k, r) for k, r in enumerate(rungs) if not r.plan.features]
+    networks = [(k, r) for k, r in enumerate(rungs) if r.plan.is_network]
     if facts.dimension > MOST_DIMENSIONS or not networks:
         return None
     place, base = networks[-1]
@@ -224,8 +304,7 @@ def _wider(facts: Width, now: Rung, wanted: int) -> Plan | None:
     size = next((s for s in sizes if s >= wanted), sizes[-1])
     dimension = now.plan.couples or facts.dimension
     steeper = 1.0 if now.plan.below >= 0 else (size / now.plan.features) ** (1 / dimension)
-    waves = widened(facts, now.plan, size) if now.plan.waves else 0
-    return replace(now.plan, features=size, steepness=steeper * now.plan.steepness, waves=waves)
+    return replace(now.plan, features=size, steepness=steeper * now.plan.steepness)
 
 
 def _steepness(facts: Width) -> float:

@@ -3,6 +3,7 @@
 from anagram.statement.domains.box import Box, Face
 from anagram.statement.domains.cells import Cells
 from anagram.statement.domains.domain import Domain
+from anagram.statement.domains.graded import Graded
 from anagram.statement.domains.intervals import Interval, Parameter, Periodic, parameter, periodic
 from anagram.statement.domains.region import Cloud, PointSet, Region, Union
 from anagram.statement.domains.rules import (
@@ -47,6 +48,7 @@ __all__ = [
     "Ellipsoid",
     "Face",
     "GaussLegendre",
+    "Graded",
     "Grid",
     "Interior",
     "Interval",

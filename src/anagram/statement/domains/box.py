@@ -8,6 +8,7 @@ import numpy as np
 
 from anagram.errors import ProblemError
 from anagram.statement.domains.domain import Domain
+from anagram.statement.domains.graded import Graded
 from anagram.statement.domains.intervals import Interval, Parameter, Periodic, checked, ends_in_words
 from anagram.statement.domains.region import WITHIN, Cloud, Region, Union, unit_normals
 from anagram.statement.domains.rules import GaussLegendre, PointRule
@@ -58,7 +59,8 @@ class Box(Domain):
         )
 
     def scatter(self, rule: PointRule, rng: np.random.Generator) -> Cloud:
-        x, weight = rule.draw(self.intervals, rng, closed=False)
+        graded = isinstance(rule, Graded)
+        x, weight = rule.in_box(self.intervals, {}) if graded else rule.draw(self.intervals, rng, closed=False)
         return Cloud(x, weight, None)
 
     # -- the boundary -----------------------------------------------------------------------------------
@@ -205,7 +207,11 @@ class Face(Region):
 
     def scatter(self, rule: PointRule, rng: np.random.Generator) -> Cloud:
         rest = {a: i for a, i in self.box.intervals.items() if a != self.axis}
-        inside, weight = rule.draw(rest, rng, closed=True, fixed={self.axis: self.value})
+        held = {self.axis: self.value}
+        graded = isinstance(rule, Graded)
+        inside, weight = (
+            rule.in_box(self.box.intervals, held) if graded else rule.draw(rest, rng, closed=True, fixed=held)
+        )
         x = np.insert(inside, self.axes.index(self.axis), self.value, axis=1)
         return Cloud(x, weight, self.normal_at(x))
 

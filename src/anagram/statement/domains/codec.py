@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from anagram.errors import SettingError
+from anagram.statement.domains.bends import bends_as_lists, checked_bends
 from anagram.statement.domains.cells import Cells
+from anagram.statement.domains.graded import Graded
 from anagram.statement.domains.rules import (
     Chosen,
     Counted,
@@ -25,7 +27,7 @@ from anagram.statement.domains.rules import (
 
 _KINDS: dict[str, Any] = {
     kind.__name__: kind
-    for kind in (Grid, GaussLegendre, Uniform, Sobol, Kronecker, LatinHypercube, Redrawn, Tangent, Cells)
+    for kind in (Grid, GaussLegendre, Uniform, Sobol, Kronecker, LatinHypercube, Redrawn, Tangent, Cells, Graded)
 }
 
 
@@ -45,11 +47,14 @@ def points_to_json(points: Any) -> Any:
         raise SettingError(f"the rule {points!r} for points is of a class of its own, which cannot be written down")
     if isinstance(points, PerAxis):
         axes = {axis: np.asarray(value).tolist() for axis, value in points.by_axis.items()}
-        return {"rule": kind, "count": None if points.count is None else int(points.count), "axes": axes}
+        told = {"rule": kind, "count": None if points.count is None else int(points.count), "axes": axes}
+        return {**told, "bends": bends_as_lists(points.bends)} if points.bends else told
     if isinstance(points, Redrawn):
         return {"rule": kind, "of": points_to_json(points.rule), "every": points.every}
     if isinstance(points, Counted):
         return {"rule": kind, "count": int(points.count)}
+    if isinstance(points, Graded):
+        return {"rule": kind, "count": points.count, "order": points.order, "corners": points.corners.tolist()}
     names = ("count", "order") if isinstance(points, Cells) else ("count", "how", "every", "candidates")
     return {"rule": kind, **{name: getattr(points, name) for name in names}}
 
@@ -70,5 +75,6 @@ def points_from_json(data: Any) -> Any:
         return Redrawn(points_from_json(options["of"]), options["every"])
     if issubclass(_KINDS[kind], PerAxis):
         axes = {axis: np.asarray(v, dtype=float) if isinstance(v, list) else v for axis, v in options["axes"].items()}
-        return _KINDS[kind](**axes) if options["count"] is None else _KINDS[kind](options["count"])
+        rule = _KINDS[kind](**axes) if options["count"] is None else _KINDS[kind](options["count"])
+        return rule.bent(checked_bends(options["bends"], kind)) if options.get("bends") else rule
     return _KINDS[kind](**options)

@@ -140,6 +140,12 @@ class Domain(Region):
         """The axes of the shape in it, without those of a box that it is multiplied with; a box has none."""
         return ()
 
+    @property
+    def plane(self) -> tuple[str, ...]:
+        """The two axes of a planar shape, also in a product, or of a box that is one itself; none elsewhere."""
+        axes = self.space or self.axes
+        return axes if len(axes) == 2 else ()
+
     def outline(self, points: int = 200) -> Outline:
         """The boundary of a planar shape: its pieces as polylines (k, 2), with the names of the parts they belong to.
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from anagram.errors import SettingError
 from anagram.statement.domains.chart import UNIT, Chart
+from anagram.statement.domains.graded import Graded
 from anagram.statement.domains.intervals import Periodic
 from anagram.statement.domains.region import WITHIN, Cloud, Region, Union, unit_normals
 from anagram.statement.domains.rules import Chosen, Draw, GaussLegendre, PerAxis, PointRule, Repeated
@@ -103,6 +104,10 @@ class Patch(Region):
             own = self.chart.own_nodes([rule.along(axis) for axis in self.parameters if axis not in self.free])
             if own is not None:
                 return self._on_own_nodes(rule, own, rng)
+        if isinstance(rule, Graded):
+            s, weight = self._graded(rule, rng)
+            cloud, density = self._placed(s)
+            return cloud._replace(weight=weight * density / self.chart.measure)
         if rule.is_random:
             return self._spread(rule, rng)
         if not self.chart.is_smooth:
@@ -116,6 +121,14 @@ class Patch(Region):
         (s, weight), (box, factor) = own, rule.draw(self.free, rng, closed=False)
         both = np.concatenate([np.repeat(box, len(s), axis=0), np.tile(s, (len(box), 1))], axis=1)
         return self._placed(both)[0]._replace(weight=np.outer(factor, weight).ravel())
+
+    def _graded(self, rule: Graded, rng: np.random.Generator) -> Draw:
+        """Parameters in cells that are halved towards corners, at each of the nodes of the box."""
+        if not self.chart.is_smooth or len(self.space) != 2:
+            raise SettingError(f"{rule!r} is for shapes in the plane with smooth pieces, which {self!r} is not")
+        (s, weight), (box, factor) = rule.on(self.chart, self.size), rule.draw(self.free, rng, closed=False)
+        both = np.concatenate([np.repeat(box, len(s), axis=0), np.tile(s, (len(box), 1))], axis=1)
+        return both, np.outer(factor, weight).ravel()
 
     def _placed(self, s: np.ndarray) -> tuple[Cloud, np.ndarray]:
         """Points by their parameters, without weights, and the density of the chart there."""

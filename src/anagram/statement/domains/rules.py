@@ -6,15 +6,17 @@ Weights of one draw sum to one: they integrate against the probability measures 
 from __future__ import annotations
 
 import abc
+import copy
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from anagram.environment import gigabytes, physical_memory
 from anagram.errors import SettingError
+from anagram.statement.domains.bends import Bend
 from anagram.statement.domains.intervals import (
     Interval,
     Intervals,
@@ -96,6 +98,19 @@ class PerAxis(Tensor):
                 _positive(value, type(self).__name__, axis)
         self.count = count
         self.by_axis = by_axis
+        self.bends: dict[str, Bend] = {}
+
+    def bent(self, bends: Mapping[str, Bend]) -> Self:
+        """The same rule for bent coordinates along some axes: its nodes crowd where these change fast."""
+        other = copy.copy(self)
+        other.bends = dict(bends)
+        return other
+
+    def placed(self, axis: str, interval: Interval, fraction: np.ndarray, weight: np.ndarray) -> Draw:
+        """Nodes of a quadrature rule, from fractions of an interval and their weights."""
+        if axis in self.bends:
+            fraction, weight = self.bends[axis].nodes(fraction, weight)
+        return placed_along(interval, fraction), weight
 
     def entry(self, axis: str) -> Any:
         """What was said about one axis."""
@@ -176,7 +191,7 @@ class GaussLegendre(PerAxis):
                 f"GaussLegendre has at most {MOST_NODES} points on an axis, not {count} on '{axis}': take Grid or Sobol"
             )
         x, w = np.polynomial.legendre.leggauss(int(count))
-        return placed_along(interval, (x + 1) / 2), w / 2
+        return self.placed(axis, interval, (x + 1) / 2, w / 2)
 
 
 class Fejer(PerAxis):
@@ -191,7 +206,7 @@ class Fejer(PerAxis):
         angle = (np.arange(count) + 0.5) * np.pi / count
         order = np.arange(1, count // 2 + 1)
         weight = (1 - 2 * np.cos(2 * np.outer(angle, order)) @ (1 / (4 * order**2 - 1))) / count
-        return placed_along(interval, (1 - np.cos(angle)) / 2), weight
+        return self.placed(axis, interval, (1 - np.cos(angle)) / 2, weight)
 
 
 @dataclass(frozen=True, repr=False)
