@@ -1,3 +1,4 @@
+import itertools
 import os
 import signal
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 import anagram as ag
+from anagram.errors import ProcessError
 from anagram.methods import Method, State
 from anagram.training.budget import Budget
 from anagram.training.trainer import Trainer
@@ -177,6 +179,22 @@ def test_a_numerical_failure_keeps_the_last_good_state():
     assert solution.failed
     assert np.isfinite(solution.loss)
     assert np.isfinite(solution.theta).all()
+
+
+def test_a_process_that_goes_leaves_state_and_history_of_the_same_step(monkeypatch):
+    asked = itertools.count()
+
+    def of_first(value):
+        if next(asked) == 5:
+            raise ProcessError("a process of this run has gone")
+        return value
+
+    monkeypatch.setattr("anagram.compound.processes.of_first", of_first)
+    trainer = Trainer(parabola(), ag.Setting(model=ag.MLP(4), method="adam", points=ag.Grid(9)), 0)
+    with pytest.raises(ProcessError):
+        trainer.train(Budget(steps=100))
+    assert trainer.record["step"] == trainer.history.count > 0
+    assert_close(float(trainer.state.loss), trainer.record["loss"], 0.0)
 
 
 def test_interrupts_return_what_was_reached():

@@ -271,9 +271,9 @@ class Trainer:
         length = min(length, BLOCK - place, *until_moved)
         state, log, taken = self._block(self.state, self.batch, jnp.asarray(length), fresh, jnp.asarray(place))
         taken = int(taken)  # what goes wrong on a device is said here
-        self.state = state
         elapsed = processes.of_first(time.perf_counter() - started)
         log = {key: np.asarray(values)[:taken] for key, values in log.items()}
+        self.state = state  # only now: if another process has gone, state and history are still of the same step
         self.history.extend(log, self.seconds + elapsed * np.arange(1, taken + 1) / taken)
         self.seconds += elapsed
         self.history.note_stages()
