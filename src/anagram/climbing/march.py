@@ -95,6 +95,8 @@ def _good_enough(climb: Climb, times: float, finer: float) -> Plan | None:
     Of those as wide as the best ones, what left the least. Functions that are split between axes are as many as their
     tails ask for, on a stretch of any length; of others nothing is known on one of another length.
     """
+    if not climb.rungs:
+        return None
     best = climb.rungs[climb.best]
     if not best.plan.features or best.plan.below >= 0 or best.outcome.residual > HELD:
         return None

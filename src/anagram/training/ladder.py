@@ -116,7 +116,7 @@ def _next_wide(facts: Facts, rungs: Sequence[Rung], networks: Sequence[Rung]) ->
         return None
     spread = None
     # Where not even small networks see all of the data, others come first.
-    if facts.linear or facts.known is not None or facts.bent or facts.detail.data < FINE:
+    if facts.linear or facts.known is not None or facts.bent or facts.marches or facts.detail.data < FINE:
         # A nonlinear equation is solved several times: small networks are cheaper than very many features.
         dear = (
             not facts.linear
