@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -86,7 +86,7 @@ def repeat(
     if checkpoint.exists(path):
         start = checkpoint.read(path)[0].arrays.get(START)
     with on_devices(None):
-        if configuration.climbs and before.stopped_because in NOT_DONE:
+        if configuration.climbs and (before.stopped_because in NOT_DONE or _left(before)):
             again = _as_far(case.problem, configuration, before, progress=progress)
             if out is not None:
                 again.save(out)
@@ -107,12 +107,17 @@ def steps_of(configuration: Configuration, record: dict[str, Any], path: Path) -
 
 
 class _Limited:
-    """Trains rungs with a number of steps for each; after the last of these the climb is interrupted."""
+    """Trains rungs as it was done before, for what depended on the clock: marches are left where they were.
 
-    def __init__(self, rungs: TrainedRungs, steps: Sequence[int]) -> None:
-        self.rungs, self.steps = rungs, steps
+    With a number of steps for each rung the climb is interrupted after the last of these.
+    """
+
+    def __init__(self, rungs: TrainedRungs, steps: Sequence[int] | None, left: Sequence[int]) -> None:
+        self.rungs, self.steps, self.left = rungs, steps, left
 
     def __call__(self, problem: Problem, setting: Setting, budget: Budget, goal: Any, start: Any = None) -> Solution:
+        if self.steps is None:
+            return self.rungs(problem, setting, budget, goal, start)
         number = self.rungs.count
         limit = Budget(min([budget.steps, *self.steps[number : number + 1]]))
         solution = self.rungs(problem, setting, limit, goal, start)
@@ -123,21 +128,35 @@ class _Limited:
     @property
     def is_over(self) -> bool:
         """Whether there was no time left for another rung, wherever it would begin."""
-        return self.rungs.count >= len(self.steps)
+        return self.steps is not None and self.rungs.count >= len(self.steps)
+
+    def leaves(self, decide: Callable[[], bool]) -> bool:
+        """Whether a march is left before the next rung."""
+        return self.rungs.count in self.left
 
     def prepare(self, problem: Problem, setting: Setting) -> None:
-        if self.rungs.count < len(self.steps):
+        if not self.is_over:
             self.rungs.prepare(problem, setting)
 
 
 def _as_far(problem: Problem, configuration: Configuration, before: Solution, *, progress: bool) -> Solution:
-    """A climb that was stopped by the clock or by hand, with as many rungs and as many steps in each of them."""
-    steps = [rung.steps for rung in shown_rungs(before.summary)]
+    """A climb of which the clock or a hand decided: with as many rungs as there were, and as many steps in each."""
+    stopped, left = before.stopped_because in NOT_DONE, _left(before)
+    steps = [rung.steps for rung in shown_rungs(before.summary)] if stopped else None
     with contextlib.ExitStack() as stack:
         stack.enter_context(Interrupts())
-        again = climbed(stack, problem, configuration, progress=progress, limited=lambda rungs: _Limited(rungs, steps))
-    again.summary["stopped_because"] = before.stopped_because
+        again = climbed(
+            stack, problem, configuration, progress=progress, limited=lambda rungs: _Limited(rungs, steps, left)
+        )
+    if stopped:
+        again.summary["stopped_because"] = before.stopped_because
     return again
+
+
+def _left(before: Solution) -> list[int]:
+    """The numbers of the rungs before which a march was left because it was too slow."""
+    left = before.summary.get("left", [])
+    return [number for number in left if is_whole(number)] if isinstance(left, list) else []
 
 
 def compare(before: Solution, again: Solution, record: dict[str, Any]) -> Comparison:

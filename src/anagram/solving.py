@@ -31,7 +31,7 @@ from anagram.keeping.snapshot import (
 )
 from anagram.keeping.solutions import save
 from anagram.methods import Method
-from anagram.models import Chebyshev, Features, ModelSpec, Waves
+from anagram.models import Chebyshev, Features, ModelSpec, Waves, corners_seen
 from anagram.solution import Solution
 from anagram.statement.problem import Problem
 from anagram.statement.stretches import checked_stretches, stretch_edges
@@ -326,6 +326,8 @@ class _Run:
 
 def _trainer(problem: Problem, configuration: Configuration, start: Any) -> Trainer:
     """A run that is not compiled yet; what is wrong with its input is said here."""
+    seen = corners_seen(configuration.setting.model)
+    problem = problem.restated(corners=seen) if seen else problem
     return Trainer(problem, configuration.setting, configuration.seed, start, result=Solution, compile_now=False)
 
 
@@ -387,6 +389,8 @@ def climbed(
     found = find(problem, tol, configuration.seed, limited(rungs), budget.seconds, setting, tell, stretches)
     trained = found.solution.stated_problem()
     solution = settle(found.finished(problem), trained)
+    if rungs.left:
+        solution.summary["left"] = rungs.left
     solution.configuration = configuration.as_json()
     if kept is not None and rungs.last is not None:
         solution.folder = kept.finish(rungs.last, solution)

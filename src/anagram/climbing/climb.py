@@ -34,6 +34,7 @@ from anagram.models import (
     ParametricModel,
     Separable,
     Waves,
+    corners_seen,
     count_parameters,
     rough_corners,
 )
@@ -98,6 +99,10 @@ class TrainRung(Protocol):
         """Compile what a rung will need, aside; it may never come to it."""
         ...
 
+    def leaves(self, decide: Callable[[], bool]) -> bool:
+        """Whether a march is left here for something else; it is decided once, as the clock has a say in it."""
+        ...
+
 
 def is_one_rung(given: Setting) -> bool:
     """Whether a setting leaves nothing to choose: it has a model, or a method of its own."""
@@ -141,7 +146,7 @@ class Climb:
         fixed = self.given.points is not None
         detail = Detail() if is_one_rung(self.given) else detail_of(problem, self.sizes)
         self.bends = bends or {}
-        if detail.data >= NARROW and not fixed:
+        if bends is None and detail.data >= NARROW and not fixed:
             self.bends = bends_for_data(problem, self.sizes, max(CLOSER * tol, ROUNDING))
         dimension, fields = problem.domain.dimension, problem.sought.outputs
         noise = bool(problem.measured)
@@ -282,7 +287,7 @@ class Climb:
 
     def _problem(self, plan: Plan) -> Problem:
         """The problem in natural sizes, as a rung is trained on it."""
-        seen = rough_corners(self.problem) if plan.corners else getattr(self.given.model, "corners", ())
+        seen = rough_corners(self.problem) if plan.corners else corners_seen(self.given.model)
         return self.scaled.restated(corners=seen) if seen else self.scaled
 
     def _climb(self, plan: Plan, left: float | None) -> Rung:

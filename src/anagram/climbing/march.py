@@ -50,6 +50,7 @@ from anagram.training.wide import SIZES
 FIRST = 0.25  # of the whole is tried first
 SHORTEST = 1 / 4096
 SHORTEST_IN_SPACE = 1 / 64  # what takes a ladder for each stretch is not done thousands of times
+SHORTEST_SOLVED = 1 / 256  # one that is solved for is quick
 LONGER = 1.6
 FEWEST_OVER_TIME, MOST_OVER_TIME = 6, 11  # polynomials over a stretch: with fewer it is short, with more it is long
 HELD = 0.3  # residuals above say nothing of what the next stretch needs
@@ -103,7 +104,8 @@ def _good_enough(climb: Climb, times: float, finer: float) -> Plan | None:
     alike = [r for r in climb.rungs if r.plan.features == best.plan.features and r.plan.below < 0]
     rung = min(alike, key=lambda r: r.outcome.residual)
     if rung.plan.waves:
-        return fitting(climb.facts.width(), rung, SIZES, times, finer)
+        width = climb.facts.width()
+        return fitting(width, rung, [s for s in SIZES if s <= width.most], times, finer)
     return rung.plan if np.isclose(times, 1.0) else None
 
 
@@ -161,7 +163,8 @@ class March:
         in_space = problem.domain.dimension > 1
         self.shortest = SHORTEST_IN_SPACE if in_space else SHORTEST
         self.give_up = _never if edges is not None else _shorten_in_space if in_space else _shorten
-        self.give_up = _not_solved if solves else self.give_up
+        if solves:
+            self.shortest, self.give_up = SHORTEST_SOLVED, _not_solved
         self.has_others = solves
         self.alone = axis in problem.domain.parameter_axes  # stretches that know nothing of each other
         # Errors of few stretches add up to less; those of members do not.
@@ -188,11 +191,13 @@ class March:
             begin, end = self.edges[-1], self._end(length)
             left = None if self.seconds is None else self.seconds - self.spent
             # Of stretches that were given the first is begun in any case: there would be no solution at all.
-            used_up = (left is not None and left <= 0) or self._is_too_slow() or getattr(self.train, "is_over", False)
+            used_up = (left is not None and left <= 0) or getattr(self.train, "is_over", False)
+            if self.has_others:
+                used_up = self.train.leaves(lambda used_up=used_up: used_up or self._is_too_slow())
             if used_up and (self.planned is None or self.solutions):
                 return TIME_UP
             problem = stretch(self.problem, self.axis, begin, end, state)
-            finer = self._bend(problem, begin)
+            finer = self._bend(problem, begin, least)
             # Features that were good enough for one stretch are tried first on the next one.
             known = None if climb is None else _good_enough(climb, (end - begin) / lasted, finer)
             climb, lasted = self._climb(problem, left, least, known, self._near(problem)), end - begin
@@ -204,10 +209,11 @@ class March:
                 return why
             reached = why in (REACHED, ROUNDED)
             if not reached and self.planned is None:
-                length /= 2
-                if length < self.shortest * (self.high - self.low) or _is_hopeless(climb):
+                if length / 2 >= self.shortest * (self.high - self.low) and not _is_hopeless(climb):
+                    length /= 2
+                    continue
+                if not self._does(climb):
                     return why if why == UNDETERMINED else NO_LARGER
-                continue
             reason = reason if reached else why
             self._take(climb, end)
             if self.alone:
@@ -222,9 +228,16 @@ class March:
             length *= _longer(climb)
         return reason
 
+    def _does(self, climb: Climb) -> bool:
+        """Whether a stretch that cannot be shorter comes to the tolerance itself, if not to its part of it."""
+        if not climb.rungs:
+            return False
+        judgement = climb.estimate(climb.best)
+        return judgement.trusted and judgement.value <= self.tol
+
     def _is_too_slow(self) -> bool:
         """Whether it will not come to the end in time at the pace so far, where something else is left to be tried."""
-        if not self.has_others or self.seconds is None or self.spent < ENOUGH_SEEN * self.seconds:
+        if self.seconds is None or self.spent < ENOUGH_SEEN * self.seconds:
             return False
         done = (self.edges[-1] - self.low) / (self.high - self.low)
         return self.spent > done * self.seconds
@@ -258,8 +271,10 @@ class March:
 
         return held
 
-    def _bend(self, problem: Problem, begin: float) -> float:
+    def _bend(self, problem: Problem, begin: float, least: Mapping[str, float]) -> float:
         """Bend the axis of space for what a stretch begins with; says how many times as many functions that takes."""
+        if is_one_rung(self.given) or self.given.points is not None:
+            return 1.0
         domain, fine = problem.domain, fine_axes(problem)
         held = self._held(problem) if domain.dimension == 2 and len(fine) == 1 and not domain.periodic_axes else None
         if held is None or begin == self.bent_at or self.alone:
@@ -269,11 +284,16 @@ class March:
         def functions(z: np.ndarray) -> np.ndarray:
             x = np.full((len(z), 2), begin)
             x[:, column] = low + (high - low) * (z + 1) / 2
-            return np.array([part for value in held(x).values() for part in (np.real(value), np.imag(value))])
+            found = [np.zeros((0, len(z)))]
+            for name, value in held(x).items():
+                size = max(float(np.max(np.abs(value))), least.get(name, 0.0), np.finfo(float).tiny)
+                columns = np.asarray(value).reshape(len(z), -1).T / size
+                found += [np.real(columns), np.imag(columns)]
+            return np.concatenate(found)
 
         allowed = max(TAIL * self.local * self.tol, ROUNDING)
-        before = needed_terms(functions, self.bends.get(fine[0]), allowed)
-        bend, now = bend_for(functions, allowed)
+        before = needed_terms(functions, self.bends.get(fine[0]), allowed, least=1.0)
+        bend, now = bend_for(functions, allowed, least=1.0)
         self.bends, self.bent_at = {} if bend is None else {fine[0]: bend}, begin
         return now / before if now and before else 1.0
 

@@ -113,6 +113,7 @@ def find(
     axis = None if is_one_rung(given) or given.points is not None else evolution_axis(problem)
     on_a_line = problem.domain.dimension == 1
     earlier: list[Rung] = []
+    between, first = [], 0  # rungs of a march after the first ones of the climb
     if axis is not None and jumps_along(problem, axis):
         # Where something is switched on or off, a stretch ends: the solution is smooth on both sides.
         march = March(problem, axis, tol, seed, train, seconds, given)
@@ -141,9 +142,9 @@ def find(
         march, reason = _in_stretches(problem, axis, tol, seed, train, climb, given, tell)
         if march.is_whole or reason in (INTERRUPTED, BY_MONITOR):
             return _marched(march, climb, reason)
-        # Not even stretches are solved for: larger networks are what is left.
-        axis, earlier, climb.give_up = None, march.rungs, lambda *_: False
-        climb.seconds = None if seconds is None else seconds - march.spent
+        # Not even stretches are solved for: larger networks are what is left. One rung is there in any case.
+        axis, between, first, climb.give_up = None, march.rungs, len(climb.rungs), lambda *_: False
+        climb.seconds = None if seconds is None else max(NO_TIME, seconds - march.spent)
         reason = climb.run(tell)
     # As many initial values as derivatives determine an ordinary equation: where the whole seems to be left open,
     # it has grown so much that rounding hides where it began.
@@ -160,7 +161,8 @@ def find(
         reason = ROUNDED
     elif reason in (NO_LARGER, TIME_UP) and judgement.trusted and judgement.value <= tol:
         reason = REACHED  # it was not looked at before
-    return Found(climb.solutions[place], judgement, [*earlier, *climb.rungs], reason, tol)
+    rungs = [*earlier, *climb.rungs[:first], *between, *climb.rungs[first:]]
+    return Found(climb.solutions[place], judgement, rungs, reason, tol)
 
 
 def _in_stretches(
@@ -185,17 +187,17 @@ def _in_stretches(
     closer.local /= 2 * beyond
     again = closer.run(tell)
     closer.rungs = [*march.rungs, *closer.rungs]
-    if closer.is_whole or again in (INTERRUPTED, BY_MONITOR):
+    if closer.is_whole:
         return closer, again
-    march.rungs = closer.rungs
-    return march, reason
+    march.rungs = closer.rungs  # the first one is what there is of the whole
+    return march, again if again in STOPPED else reason
 
 
 def _marched(march: March, climb: Climb | None, reason: str) -> Found:
     """What a march came to, after a climb that did not get hold of the whole, if there was one."""
     problem, tol = march.problem, march.tol
     rungs = [*(climb.rungs if climb is not None else ()), *march.rungs]
-    if climb is not None and not march.is_whole:
+    if climb is not None and climb.rungs and not march.is_whole:
         # It did not come to the end: what one network found of the whole is all there is.
         return Found(climb.solutions[climb.best], climb.estimate(climb.best), rungs, reason, tol)
     model, theta = march.joined()

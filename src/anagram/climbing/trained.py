@@ -14,7 +14,9 @@ import numpy as np
 
 from anagram.climbing.climb import BY_MONITOR, INTERRUPTED, TIME_UP
 from anagram.compound import processes
-from anagram.errors import AnagramError, ProcessError
+from anagram.errors import AnagramError, FileError, ProcessError
+from anagram.keeping.atomic import json_text, write_atomically
+from anagram.keeping.records import is_whole
 from anagram.keeping.runfolder import RUNGS, RunFolder
 from anagram.keeping.runrecord import RECORD
 from anagram.keeping.snapshot import Snapshot, fingerprint, refuse_another, restore
@@ -28,7 +30,9 @@ from anagram.training.rungs import Rung
 from anagram.training.setting import Setting
 from anagram.training.trainer import Monitor, Trainer
 from anagram.training.watch import SpectrumWatch
+from anagram.untrusted import read_json, read_text
 
+LEFT = "left.json"  # among the rungs: before which of them a march was left
 NOT_DONE = (INTERRUPTED, BY_MONITOR, TIME_UP)  # rungs that ended so go on when the run does
 
 
@@ -59,6 +63,7 @@ class TrainedRungs:
         self.known = 0  # rungs that are there already
         while kept is not None and (self._folder(self.known) / RECORD).exists():
             self.known += 1
+        self.left = self._read_left()
 
     def go_on_from(self, rung: int, snapshot: Snapshot | None, told: Any) -> None:
         """The rung that was under way: its checkpoint, if there is one, and the fingerprint in the record."""
@@ -103,7 +108,7 @@ class TrainedRungs:
         # Where the next rung has more points, nobody needs to be told that this one has too few.
         quiet = self.configuration.setting.model is None
         # Where features fit their points and not the equation, that is to be seen: more points will do.
-        keep = "last" if setting.method == "newton" else self.configuration.keep
+        keep = "last" if quiet and setting.method == "newton" else self.configuration.keep
         monitors = list(self.monitors)
         try:
             reached = trainer.train(budget, monitors, keep=keep, goal=goal, quiet=quiet)
@@ -131,6 +136,33 @@ class TrainedRungs:
         here = contextvars.copy_context()  # a thread of its own would not know the devices of the run
         self._aside = threading.Thread(target=here.run, args=(compile_aside,), name="compile the next rung")
         self._aside.start()
+
+    def leaves(self, decide: Callable[[], bool]) -> bool:
+        """Whether a march is left before the next rung: as it was decided then, or is now."""
+        if self.count in self.left:
+            return True
+        is_known = self.count < self.known or (self._begun is not None and self._begun[0] == self.count)
+        if is_known or not decide():
+            return False
+        self.left.append(self.count)
+        if self.kept is not None and self.kept.writes:
+            with self.kept.guarded("a decision"):
+                write_atomically(self._left_file, lambda path: path.write_text(json_text(self.left), encoding="utf-8"))
+        return True
+
+    @property
+    def _left_file(self) -> Path:
+        assert self.kept is not None
+        return self.kept.path / RUNGS / LEFT
+
+    def _read_left(self) -> list[int]:
+        """The numbers of the rungs before which marches were left."""
+        if self.kept is None or not self.known or not self._left_file.exists():
+            return []
+        left = read_json(read_text(self._left_file))
+        if not isinstance(left, list) or not all(is_whole(number) for number in left):
+            raise FileError(f"'{self._left_file}' is damaged: it holds no numbers of rungs")
+        return left
 
     def note(self, _: Rung) -> None:
         """Keep the rung that was trained last, unless it is to go on."""

@@ -1,7 +1,7 @@
 """Models: parametric families of fields u: θ ↦ u_θ."""
 
 from anagram.models.chebyshev import Chebyshev
-from anagram.models.corners import rough_corners, singular_corners
+from anagram.models.corners import corners_seen, rough_corners, singular_corners
 from anagram.models.features import Features, trained_layers
 from anagram.models.kinks import Kink, kinks_of
 from anagram.models.linear import Fourier, Polynomial
@@ -28,6 +28,7 @@ __all__ = [
     "Singular",
     "Waves",
     "along_one_axis",
+    "corners_seen",
     "count_parameters",
     "kinks_of",
     "rough_corners",

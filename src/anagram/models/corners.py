@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from anagram.models.singular import Singular
+from anagram.models.features import Features
+from anagram.models.mlp import MLP
+from anagram.models.singular import Enriched, Singular
 from anagram.statement.domains import Box
 from anagram.statement.problem import Problem
 from anagram.statement.sizes import unknowns_in
@@ -47,6 +51,15 @@ def rough_corners(problem: Problem) -> tuple[tuple[float, float], ...]:
         return () if evolution_axis(problem) is not None else ((a, c), (b, c), (b, d), (a, d))
     corners = sorted((c for c in domain.corners() if c.angle > REENTRANT), key=lambda c: -c.angle)
     return tuple((float(c.point[0]), float(c.point[1])) for c in corners[:MOST_CORNERS])
+
+
+def corners_seen(model: Any) -> tuple[tuple[float, float], ...]:
+    """The corners that a recipe sees, see `anagram.MLP`; of a module of one's own nothing is known."""
+    if isinstance(model, Mapping):
+        return tuple(dict.fromkeys(corner for one in model.values() for corner in corners_seen(one)))
+    if isinstance(model, Enriched):
+        return corners_seen(model.model)
+    return model.corners if isinstance(model, MLP | Features) else ()
 
 
 _KINDS: dict[tuple[str | None, ...], str] = {

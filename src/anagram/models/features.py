@@ -124,7 +124,7 @@ class Features(ModelSpec):
             raise SettingError(f"the seed of features is a whole number that is not negative, not {seed!r}")
         if isinstance(couples, bool) or not isinstance(couples, int | np.integer) or couples < 0:
             raise SettingError(f"the number of axes that features couple is a whole number or 0, not {couples!r}")
-        if couples and corners:
+        if couples and corners is not None and len(corners):
             raise SettingError("features of a few axes do not see corners: leave couples= or corners= out")
         if couples and trained is not None:
             raise SettingError("features on top of trained layers depend on all of them: leave couples= out")

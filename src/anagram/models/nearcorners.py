@@ -110,6 +110,9 @@ def corners_on(domain: Domain, given: Sequence[Sequence[float]]) -> Corners | No
         raise SettingError(
             f"corners= is for domains in the plane, and {domain!r} has the axes {', '.join(domain.axes)}"
         )
+    closed = [axis for axis in domain.plane if axis in (*domain.periodic_axes, *domain.parameter_axes)]
+    if closed:
+        raise SettingError(f"corners= is for places in a plane, and '{closed[0]}' is periodic or a parameter")
     axes = (domain.axes.index(domain.plane[0]), domain.axes.index(domain.plane[1]))
     size = float(np.max(domain.lengths[list(axes)]))
     place, turned, share = np.array(given, dtype=float), [], []
@@ -125,7 +128,7 @@ def checked_corners(given: Any, what: str) -> tuple[tuple[float, float], ...]:
     """Corners as pairs of numbers; an error for what are none."""
     found: list[tuple[float, float]] = []
     try:
-        for point in given or ():
+        for point in () if given is None else given:
             x, y = (float(value) for value in point)
             found.append((x, y))
     except (TypeError, ValueError):

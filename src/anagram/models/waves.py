@@ -23,13 +23,16 @@ from anagram.models.inputs import Fixed, Kind, Kinds, Placement, axis_kinds, pla
 from anagram.models.jets import Jets, Sum
 from anagram.models.mlp import MLP, checked_units
 from anagram.models.spec import ModelSpec
-from anagram.statement.domains import Domain
+from anagram.statement.domains import Domain, GaussLegendre
 from anagram.statement.domains.bends import MOST_TERMS, PLAIN, Bend
+from anagram.statement.domains.rules import MOST_NODES
 from anagram.statement.expressions import Index
 
 MOST_WIDE = 100_000
 # Functions in a table at least; more of them are powers of two, so that numbers nearby are one program.
 FEWEST_FINE, FEWEST_COARSE = 64, 16
+NODES = 1.4  # along an axis, for each function of it alone
+MOST_FOR_EACH = 12  # nodes for each function; on a grid of several axes there may be more
 LAST = 0.1  # of the functions along the fine axes, or along the others, are their tail
 
 
@@ -117,6 +120,21 @@ class WaveNetwork(eqx.Module):
         """What the polynomials of an open axis see of it, from places in [−1, 1]."""
         bend = self.bend(column)
         return z if bend is None else bend(z)
+
+    def resolving_rule(self, axes: Sequence[str]) -> GaussLegendre | None:
+        """Nodes that tell its functions from each other; None where these would be too many."""
+        keys, counts = self.function_keys(), {}
+        around, straight = (places(self.kinds, kind) for kind in (Kind.AROUND, Kind.OPEN))
+        for column, axis in enumerate(around):
+            counts[axes[axis]] = 1 + 2 * int(np.max(np.abs(keys[:, column])))
+        for column, axis in enumerate(straight):
+            counts[axes[axis]] = 1 + int(np.max(keys[:, len(around) + 1 + column]))
+        nodes = {axis: math.ceil(NODES * count) + 2 for axis, count in counts.items()}
+        most = MOST_FOR_EACH * self.weight.shape[1]
+        if max(nodes.values()) > MOST_NODES or math.prod(nodes.values()) > max(most, FEWEST_FINE**2):
+            return None
+        bends = {axes[axis]: self.bend(column) for column, axis in enumerate(straight)}
+        return GaussLegendre(**nodes).bent({axis: bend for axis, bend in bends.items() if bend is not None})
 
     def function_keys(self) -> Float[np.ndarray, "features numbers"]:
         """Turns, phase and degrees of each function: what tells them apart."""
@@ -330,7 +348,7 @@ def tails(
 
     def tail(number: np.ndarray) -> float:
         profile = np.bincount(number, power)
-        last = max(1, round(LAST * len(profile)))
+        last = max(2, round(LAST * len(profile)))  # every other one may be zero: of an even solution all sines are
         return float(np.sqrt(profile[-last:].max() / whole))
 
     return tail(fine), tail(coarse)

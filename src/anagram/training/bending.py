@@ -105,8 +105,11 @@ def bend_for(functions: Functions, allowed: float, least: float = 0.0) -> tuple[
     """
     places = np.cos(np.pi * (np.arange(PROFILE) + 0.5) / PROFILE)
     known = np.asarray(functions(places))
-    known = known[np.ptp(known, axis=1) > 0]
-    if not len(known) or not np.all(np.isfinite(known)):
+    if not np.all(np.isfinite(known)):
+        return None, 0
+    # What varies by rounding alone looks as if no number of polynomials were enough.
+    known = known[np.ptp(known, axis=1) > BOTTOM * np.maximum(np.max(np.abs(known), axis=1), least)]
+    if not len(known):
         return None, 0
     series = _series(known)
     plain = _count(series, allowed, least)
@@ -114,14 +117,15 @@ def bend_for(functions: Functions, allowed: float, least: float = 0.0) -> tuple[
         return None, plain
     found = [(_needed(series, bend, allowed, least), k, bend) for k, bend in enumerate(_bends(series, places))]
     count, _, bend = min(found, key=lambda f: f[:2])
-    return (bend, count) if count < PAYS * plain else (None, plain)
+    # Of what jumps no number of polynomials is enough: it is not resolved by any bend, and counted to the end in all.
+    return (bend, count) if count < PAYS * min(plain, SEEN) else (None, plain)
 
 
-def needed_terms(functions: Functions, bend: Bend | None, allowed: float) -> int:
+def needed_terms(functions: Functions, bend: Bend | None, allowed: float, least: float = 0.0) -> int:
     """How many polynomials of a bent coordinate functions need."""
     places = np.cos(np.pi * (np.arange(PROFILE) + 0.5) / PROFILE)
     series = _series(np.asarray(functions(places)))
-    return _count(series, allowed) if bend is None else _needed(series, bend, allowed)
+    return _count(series, allowed, least) if bend is None else _needed(series, bend, allowed, least)
 
 
 def _bends(series: Float[np.ndarray, "functions terms"], places: Float[np.ndarray, " places"]) -> Iterator[Bend]:

@@ -63,7 +63,7 @@ class Plan:
             of the others, see `fine_axes`; 0 for features of units.
         terms: products of functions of one axis of which the model is a sum, see `anagram.Separable`; 0 for others.
         degree: of these functions.
-        corners: whether units see the re-entrant corners of a shape, in place of singular functions there.
+        corners: whether units see corners, see `rough_corners`, in place of singular functions there.
     """
 
     level: int
@@ -197,6 +197,8 @@ class Outcome:
         return self.validation_loss > OVERFITTED * self.loss
 
 
+# Fields that records of earlier versions do not have.
+ADDED = ("couples", "waves", "corners", "terms", "degree", "fine_tail", "coarse_tail")
 OVERFITTED = 10.0  # times as large on fresh points
 
 
@@ -267,12 +269,14 @@ def node_shares(plan: Plan, problem: Problem) -> dict[str, float]:
     if plan.waves and not is_of_all_axes(plan, problem):
         fine, width = fine_axes(problem), plan.features / problem.sought.outputs
         waves = min(plan.waves, width) if len(fine) < count else width
+
         # Functions of several axes are those of a low total degree: along one of them there are more than their root.
-        alone = along_one_axis(round(waves), len(fine), around=bool(domain.periodic_axes))
-        along, across = (
-            max(waves ** (1 / len(fine)), RESOLVED * alone),
-            (width / waves) ** (1 / max(1, count - len(fine))),
-        )
+        def each(functions: float, axes: int, *, around: bool) -> float:
+            alone = along_one_axis(round(functions), axes, around=around) if axes else 1
+            return max(functions ** (1 / max(1, axes)), RESOLVED * alone)
+
+        along = each(waves, len(fine), around=bool(domain.periodic_axes))
+        across = each(width / waves, count - len(fine), around=False)
         return {a: (along if a in fine else across) / width ** (1 / count) for a in domain.axes}
     if plan.times == 1.0 or plan.waves:
         return {}
@@ -283,11 +287,12 @@ def node_shares(plan: Plan, problem: Problem) -> dict[str, float]:
 def fine_axes(problem: Problem) -> tuple[str, ...]:
     """The axes that share the functions of a plan with `waves`; none where such functions are not for the problem.
 
-    On a box these are its periodic axes; without any, all but the one along which the problem evolves. Without time it
-    is one of the two axes of a plane, and all three in space.
+    Polynomials and waves reach all over the domain, and are not for solutions with kinks. On a box these are its
+    periodic axes; without any, all but the one along which the problem evolves. Without time it is one of the two axes
+    of a plane, and all three in space.
     """
     domain, everywhere = problem.domain, all(u.on is None and u.along is None for u in problem.unknowns)
-    if not (isinstance(domain, Box) and everywhere) or domain.parameter_axes:
+    if not (isinstance(domain, Box) and everywhere) or domain.parameter_axes or kinks_of(problem):
         return ()
     if domain.periodic_axes:
         return tuple(domain.periodic_axes)
@@ -320,7 +325,7 @@ def rung_from_json(data: Mapping[str, Any]) -> Rung:
 
 
 def _read(kind: type[Plan | Outcome], data: Mapping[str, Any]) -> dict[str, Any]:
-    values = {f.name: data[f.name] for f in fields(kind)}
+    values = {f.name: data.get(f.name, f.default) if f.name in ADDED else data[f.name] for f in fields(kind)}
     # Losses that were not finite are null in files.
     values |= {name: np.nan for name in ("loss", "validation_loss") if name in values and values[name] is None}
     for f in fields(kind):

@@ -16,6 +16,7 @@ from anagram.compound.batch import Batch, checked_seed, count_rows, in_round_num
 from anagram.compound.judge import Judge, Measured
 from anagram.errors import AnagramError, PointsWarning, ProblemError, ProcessError, RunWarning, SettingError
 from anagram.models import ParametricModel, count_parameters
+from anagram.models.waves import WaveNetwork
 from anagram.statement.arguments import parameter_names
 from anagram.statement.condition import check_finite
 from anagram.statement.domains import PointSet
@@ -79,7 +80,10 @@ class Trainer:
         self.begin_with(start if start is not None else self._guessed())
         self.compound = Compound(problem, self.model)
         inside = default_points(problem, self.method, self.model.parameters)
-        rules = point_rules(problem, setting.points, inside, random=self.method.fresh_points)
+        wanted = setting.points
+        if wanted is None and isinstance(self.model.module, WaveNetwork) and not self.method.fresh_points:
+            wanted = self.model.module.resolving_rule(problem.domain.axes)
+        rules = point_rules(problem, wanted, inside, random=self.method.fresh_points)
         self.pool = Pool(problem, rules, self.seed, BLOCK) if self.method.fresh_points else None
         kinds: tuple[MovingPoints, ...] = (
             RedrawnPoints(problem, {} if self.pool else rules, self.seed),

@@ -144,7 +144,7 @@ def _next_of_splits(facts: Width, own: Sequence[Rung]) -> Plan | None:
         if not own:
             return narrower(facts, facts.known, sizes)
         if len(own) == 1 and own[0].plan != facts.known:
-            return facts.known if own[0].outcome.residual <= ASTRAY else None
+            return facts.known if facts.linear or own[0].outcome.residual <= ASTRAY else None
     else:
         other = next_split(facts, Plan(0, features=facts.first), own)
         if other is not None and all(r.plan.features == facts.first for r in own):

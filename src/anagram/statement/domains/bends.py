@@ -68,11 +68,14 @@ def checked_bends(bends: Any, what: str) -> dict[str, Bend]:
         return {}
     if not isinstance(bends, Mapping):
         raise SettingError(f"bends= of {what} gives coefficients by axis, as in bends={{'x': [0.0, 1.0]}}")
-    return {str(axis): value if isinstance(value, Bend) else _checked(value, what) for axis, value in bends.items()}
+    return {
+        str(axis): _checked(value.coefficients if isinstance(value, Bend) else value, what)
+        for axis, value in bends.items()
+    }
 
 
 def _checked(value: Any, what: str) -> Bend:
-    numbers = isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
+    numbers = (isinstance(value, Sequence) and not isinstance(value, str)) or np.ndim(value) == 1
     plain = numbers and all(isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in value)
     if not plain or not 2 <= len(value) <= MOST_TERMS or not np.all(np.isfinite(np.asarray(value, dtype=float))):
         raise SettingError(f"a bend of {what} is a list of 2 to {MOST_TERMS} coefficients of Chebyshev polynomials")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from anagram.errors import SettingError
-from anagram.statement.domains.intervals import Intervals, placed_in
+from anagram.statement.domains.intervals import Intervals, Periodic, placed_in
 from anagram.statement.domains.rules import Draw, GaussLegendre, PointRule, refuse_too_many
 
 NEAREST = 3e-7  # of the shape: cells smaller than this are not halved
@@ -32,10 +33,14 @@ class Graded(PointRule):
         for name, value in (("count", count), ("order", order)):
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
                 raise SettingError(f"Graded needs a positive whole number as its {name}, not {value!r}")
-        found = np.asarray(corners, dtype=float)
+        try:
+            found = np.asarray(corners, dtype=float)
+        except (TypeError, ValueError):
+            found = np.zeros(0)
         if found.ndim != 2 or found.shape[1:] != (2,) or not np.all(np.isfinite(found)):
             raise SettingError(f"Graded needs corners as pairs of numbers, as in corners=[(0, 0)], not {corners!r}")
-        self.count, self.order, self.corners = int(count), int(order), found
+        self.count, self.order = int(count), int(order)
+        self.corners: Float[np.ndarray, "corners 2"] = found
         self.cells_along = self.count / self.order
         self.leaves_out = False  # the cells at the corners themselves
 
@@ -45,6 +50,9 @@ class Graded(PointRule):
 
     def in_box(self, intervals: Intervals, held: Mapping[str, float]) -> Draw:
         """Points of a box in the plane, or of one of its faces, where an axis is held: coordinates along the others."""
+        closed = [axis for axis, interval in intervals.items() if isinstance(interval, Periodic)]
+        if closed:
+            raise SettingError(f"{self!r} is for places in a plane, and '{closed[0]}' is periodic")
         if len(intervals) != 2:
             raise SettingError(f"{self!r} is for domains in the plane, not for one with {len(intervals)} axes")
         free = {axis: interval for axis, interval in intervals.items() if axis not in held}
@@ -76,6 +84,7 @@ class Graded(PointRule):
     def _cells(self, place: Callable[[Array], Array], lengths: Array, size: float) -> tuple[Array, Array]:
         """The lower and upper corners of the cells in the unit box."""
         sides = [max(1, round(self.cells_along * length)) for length in lengths]
+        refuse_too_many(math.prod(sides) * self.order ** len(sides), self)
         edges = [np.linspace(0, 1, n + 1) for n in sides]
         low, high = _product([e[:-1] for e in edges]), _product([e[1:] for e in edges])
         for _ in range(MOST_ROUNDS):
@@ -111,7 +120,7 @@ class Graded(PointRule):
 
     def between(self) -> Graded:
         """Other points in the same cells, without those at the corners themselves, where nothing is known."""
-        other = Graded(self.count, self.order + 1, self.corners.tolist())
+        other = Graded(self.count, self.order + 1, [(x, y) for x, y in self.corners.tolist()])
         other.cells_along, other.leaves_out = self.cells_along, True
         return other
 
