@@ -56,7 +56,7 @@ from anagram.training.setting import Setting
 from anagram.training.splits import ROUNDING
 from anagram.training.terms import HELD
 from anagram.training.trainer import Trainer
-from anagram.training.wide import MOST, MOST_ON_ACCELERATORS
+from anagram.training.wide import MOST, MOST_IN_SPACE, MOST_ON_ACCELERATORS
 
 STEPS = 500  # of a rung at most
 SOLVES, SOLVES_NEAR = 25, 10  # steps of a rung of features at most; those that begin near a solution take fewer
@@ -156,7 +156,7 @@ class Climb:
         most = MORE_PARAMETERS if fast else MOST_PARAMETERS
         wide = {
             "known": known,
-            "most_features": MOST_ON_ACCELERATORS if fast else MOST,
+            "most_features": MOST_ON_ACCELERATORS if fast else MOST_IN_SPACE if dimension == 3 else MOST,
             "fine": len(fine_axes(problem)),
             "marches": marches,
             "bent": bool(self.bends) and not marches,

@@ -20,7 +20,8 @@ from anagram.training.rungs import Plan, Rung
 from anagram.training.splits import is_too_fine, is_too_long, narrower, next_split, next_to
 
 SIZES = (160, 320, 640, 960, 1280, 1800, 2560, 3600, 5120, 7200)  # parameters
-MOST, MOST_ON_ACCELERATORS = 2560, 7200  # of these: what is factorised in a few seconds
+MOST, MOST_IN_SPACE, MOST_ON_ACCELERATORS = 2560, 5120, 7200  # of these: what is factorised in a few seconds
+WORTH_A_TRY = 1280  # features with which a linear equation in space is tried, however slowly errors fall before
 FIRST = {1: 160, 2: 320, 3: 320}  # at which steepness is found: as many as are compiled and solved in no time
 MOST_DIMENSIONS = 3
 STEEPNESS = {1: 0.2, 2: 0.35, 3: 0.3}  # times the d-th root of the number of parameters of a field
@@ -284,15 +285,20 @@ def _onwards(facts: Width, levels: Sequence[Rung]) -> Plan | None:
     dimension = now.plan.couples or facts.dimension
     sizes = [r.plan.features ** (1 / dimension) for r in (before, now)]
     rate = np.log(max(gained, 1e-300)) / (sizes[1] - sizes[0])
-    if gained < PAYS or now.outcome.residual > HOLDS:
+    if now.outcome.residual > HOLDS:
         return None
+    # Waves are not seen at all by few features in space, where twice as many are hardly more along each axis.
+    tries = facts.linear and facts.dimension == MOST_DIMENSIONS and now.plan.below < 0
+    worth_a_try = _wider(facts, now, WORTH_A_TRY) if tries and now.plan.features < WORTH_A_TRY else None
+    if gained < PAYS:
+        return worth_a_try
     # What the error was for each unit of the residual, it will be.
     estimate = now.outcome.estimate
     each = estimate / now.outcome.residual if estimate and np.isfinite(estimate) else 1.0
     missing = np.log(max(now.outcome.residual * each / (0.3 * facts.goal), 1.0))
     wanted = (sizes[1] + missing / rate) ** dimension
     if wanted > LONGEST * facts.most:
-        return None  # too wide by far: a network that is trained as a whole will do better
+        return worth_a_try  # too wide by far: a network that is trained as a whole will do better
     return _wider(facts, now, int(min(wanted, LONGEST * now.plan.features)))
 
 
