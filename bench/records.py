@@ -51,6 +51,13 @@ def to_rounding(problem: Any) -> Way:
     return "tol=0", lambda left: ag.solve(problem, tol=0, seconds=left, progress=False)
 
 
+def to_tolerance(problem: Any, tol: float) -> Way:
+    """With nothing set but the tolerance."""
+    import anagram as ag
+
+    return f"tol={tol:g}", lambda left: ag.solve(problem, tol=tol, seconds=left, progress=False)
+
+
 def features(problem: Any, width: int, steepness: Any, nodes: int, **options: Any) -> Way:
     """Features alone."""
     import anagram as ag
@@ -114,15 +121,18 @@ def ways(name: str, small: bool) -> Iterator[Way]:
     match name:
         case "burgers":
             problem = state("burgers", nu=0.01 / 3.141592653589793)
+            yield to_tolerance(problem, 1e-8)
             below = network(problem, None, steps or 600)
             yield from on_top(problem, below, [2560 // scale, 5120 // scale], 37.0, finer=8.0)
         case "allen-cahn":
             problem = state("allen-cahn")
+            yield to_tolerance(problem, 1e-8)
             below = network(problem, None, steps or 600)
             yield from on_top(problem, below, [2560 // scale, 5120 // scale], 37.0, finer=3.0)
             yield to_rounding(problem)
         case "wave":
             problem = state("wave")
+            yield to_tolerance(problem, 1e-13)
             for width, steepness in ((1280, 7.0), (2560, 8.0), (5120, 9.0)):
                 yield features(problem, width // scale, steepness, round((3 * width / scale) ** 0.5))
             yield features(problem, 1800 // scale, 6.0, round((4 * 1800 / scale) ** 0.5), stretches=4)
@@ -134,11 +144,13 @@ def ways(name: str, small: bool) -> Iterator[Way]:
             yield to_rounding(problem)
         case "cavity":
             problem = state("cavity")
+            yield to_tolerance(problem, 1e-4)
             below = network(problem, ag.MLP(20, 20), steps or 250)
             yield from on_top(problem, below, [2560 // scale, 5120 // scale], 15.0)
             yield to_rounding(problem)
         case "kuramoto-sivashinsky":
             problem = state("kuramoto-sivashinsky", end=20.0)
+            yield to_tolerance(problem, 5e-7)
             for width, steepness in ((1280, 12.0), (3600, 20.0)):
                 yield features(problem, width // scale, steepness, round((4 * width / scale) ** 0.5), stretches=10)
             yield to_rounding(problem)
