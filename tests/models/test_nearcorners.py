@@ -7,7 +7,7 @@ import pytest
 
 import anagram as ag
 from anagram.errors import SettingError
-from anagram.models import ParametricModel, spec_from_json, spec_to_json
+from anagram.models import ParametricModel, corners_seen, spec_from_json, spec_to_json
 from anagram.models.nearcorners import corners_on
 from tolerances import assert_close
 
@@ -129,6 +129,31 @@ def test_corners_are_for_the_plane():
         ag.solve(problem, ag.MLP(3, corners=[(0, 0)]), steps=1, progress=False)
 
 
+def test_corners_are_places_in_a_plane():
+    ring = ag.Box(x=ag.periodic(0, 1), y=(0, 1))
+    with pytest.raises(SettingError, match="'x' is periodic"):
+        ag.MLP(3, corners=[(0, 0)]).build(ring, 1, jax.random.key(0))
+
+
+def test_corners_may_be_an_array():
+    assert ag.MLP(3, corners=np.zeros((1, 2))).corners == ((0.0, 0.0),)
+
+
+def test_the_corners_of_a_recipe_are_known():
+    one, other = ag.MLP(3, corners=[(0, 0)]), ag.Features(20, corners=[(1, 0)])
+    assert corners_seen({"u": one, "v": other}) == ((0.0, 0.0), (1.0, 0.0))
+    assert corners_seen(one + ag.Singular((0, 0), 3 * np.pi / 2)) == ((0.0, 0.0),)
+    assert corners_seen(ag.MLP(3)) == corners_seen(object()) == ()
+
+
+def test_equations_count_little_near_corners_without_a_tolerance_too():
+    points = ag.Graded(8, 3, [(0, 0)])
+    seen = ag.solve(problem(), ag.MLP(4, corners=[(0, 0)]), points=points, steps=0, progress=False)
+    assert seen.problem.corners == ((0.0, 0.0),)
+    plain = ag.solve(problem(), ag.MLP(4), points=points, steps=0, progress=False)
+    assert plain.problem.corners == ()
+
+
 def test_features_of_a_few_axes_see_no_corners():
     with pytest.raises(SettingError, match="few axes"):
         ag.Features(5, couples=1, corners=[(0, 0)])
@@ -137,8 +162,7 @@ def test_features_of_a_few_axes_see_no_corners():
 def test_without_its_exponent_a_singular_solution_is_found():
     """Three seeds ended between 1e-5 and 3e-5; features without corners at 3e-3."""
     points, options = ag.Graded(25, 4, [(0, 0)]), {"steps": 2, "progress": False}
-    weighted = problem(weight=lambda x, y: x**2 + y**2)
-    found = ag.solve(weighted, ag.Features(320, steepness=3.0, corners=[(0, 0)]), "newton", points=points, **options)
+    found = ag.solve(problem(), ag.Features(320, steepness=3.0, corners=[(0, 0)]), "newton", points=points, **options)
     assert found.relative_l2_error < 2e-4
 
 

@@ -8,6 +8,7 @@ import pytest
 import anagram as ag
 from anagram.errors import SettingError
 from anagram.models import ParametricModel, Waves, spec_from_json, spec_to_json
+from anagram.models.waves import tails
 from anagram.statement.expressions import Wanted
 from anagram.statement.unknowns import Unknown, Unknowns
 from anagram.training.guesses import features_near
@@ -117,3 +118,14 @@ def test_what_makes_no_sense_is_refused(arguments):
 def test_other_domains_are_refused(domain):
     with pytest.raises(SettingError, match="boxes with a periodic axis"):
         drawn(domain, Waves(8, waves=3))
+
+
+def test_the_tail_of_an_even_solution_is_that_of_its_cosines():
+    """The last of an odd number of waves is a sine, of which an even solution has none."""
+    waves, others = 11, 9
+    which = np.arange(waves * others)
+    fine, coarse = which % waves, which // waves
+    cosines = np.where((fine == 0) | (fine % 2 == 1), 0.9 ** ((fine + 1) // 2), 0.0)
+    weight = (cosines * 0.1**coarse)[None]
+    found, _ = tails(weight, np.zeros(1), fine, coarse)
+    assert found > 0.1

@@ -1,9 +1,14 @@
 """Which bend of an axis suits functions that are known on it."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from anagram.training.bending import FEW, PAYS, bend_for, needed_terms
+import anagram as ag
+from anagram.models import kinks_of
+from anagram.statement.sizes import natural_sizes
+from anagram.training.bending import FEW, PAYS, bend_for, bends_for_data, needed_terms
+from anagram.training.rungs import fine_axes
 
 ALLOWED = 1e-7
 
@@ -43,6 +48,37 @@ def test_how_large_a_function_is_and_where_it_lies_does_not_matter(shift):
     assert one is not None
     assert other is not None
     assert again == pytest.approx(count, rel=0.4)
+
+
+def test_what_varies_by_rounding_alone_does_not_count():
+    noise = 1e-15 * np.random.default_rng(0).standard_normal(1024)
+
+    def with_noise(function):
+        return lambda z: np.stack([function(z)[0], np.resize(noise, len(z))])
+
+    smooth, count = bend_for(with_noise(lambda z: np.sin(3 * z)[None]), ALLOWED, least=1.0)
+    assert smooth is None
+    assert count <= FEW
+    assert bend_for(with_noise(layers), ALLOWED, least=1.0) == bend_for(layers, ALLOWED, least=1.0)
+
+
+def test_what_jumps_is_not_bent():
+    """No number of polynomials is enough for it, in whatever coordinate."""
+    assert bend_for(lambda z: np.where(z > 0.3, 1.0, 0.0)[None], ALLOWED)[0] is None
+
+
+def test_where_the_equation_jumps_there_are_kinks_and_no_polynomials():
+    square = ag.Box(x=(0, 1), y=(0, 1))
+    problem = ag.Problem(
+        square,
+        equation=ag.Condition(
+            lambda u: u.laplacian(), equals=lambda x, y: jnp.where(x > 0.3, 1.0, 0.0) * jnp.sin(jnp.pi * y)
+        ),
+        walls=ag.Condition(lambda u: u, on=square.boundary()),
+    )
+    assert len(kinks_of(problem)) == 1
+    assert fine_axes(problem) == ()
+    assert bends_for_data(problem, natural_sizes(problem), ALLOWED) == {}
 
 
 def test_smooth_functions_are_left_as_they_are():

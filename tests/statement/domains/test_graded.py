@@ -69,6 +69,8 @@ def test_they_are_kept():
         ((8, 4, []), "corners as pairs"),
         ((8, 4, [(0, 0, 0)]), "corners as pairs"),
         ((8, 4, [(0, np.inf)]), "corners as pairs"),
+        ((8, 4, [(0, 0), (1,)]), "corners as pairs"),
+        ((8, 4, "ab"), "corners as pairs"),
     ],
 )
 def test_mistakes(arguments, message):
@@ -81,6 +83,16 @@ def test_they_are_for_the_plane():
         ag.Box(x=(0, 1), y=(0, 1), z=(0, 1)).draw(RULE, np.random.default_rng(0))
     with pytest.raises(SettingError, match="in the plane"):
         ag.Ball().draw(RULE, np.random.default_rng(0))
+
+
+def test_too_many_points_are_refused_before_there_are_any():
+    with pytest.raises(SettingError, match="points"):
+        ELL.draw(ag.Graded(10**6, 4, [(0, 0)]), np.random.default_rng(0))
+
+
+def test_places_are_in_a_plane():
+    with pytest.raises(SettingError, match="'x' is periodic"):
+        ag.Box(x=ag.periodic(0, 1), y=(0, 1)).draw(RULE, np.random.default_rng(0))
 
 
 def test_equations_count_less_near_corners_by_their_order():
