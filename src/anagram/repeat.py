@@ -12,7 +12,7 @@ import numpy as np
 
 from anagram.climbing import TrainedRungs
 from anagram.climbing.climb import INTERRUPTED
-from anagram.climbing.trained import NOT_DONE
+from anagram.climbing.trained import NOT_DONE, left_of
 from anagram.compound.layout import on_devices
 from anagram.errors import FileError
 from anagram.keeping import checkpoint
@@ -107,12 +107,12 @@ def steps_of(configuration: Configuration, record: dict[str, Any], path: Path) -
 
 
 class _Limited:
-    """Trains rungs as it was done before, for what depended on the clock: marches are left where they were.
+    """Trains rungs as it was done before, for what depended on the clock: what was left is left again.
 
     With a number of steps for each rung the climb is interrupted after the last of these.
     """
 
-    def __init__(self, rungs: TrainedRungs, steps: Sequence[int] | None, left: Sequence[int]) -> None:
+    def __init__(self, rungs: TrainedRungs, steps: Sequence[int] | None, left: Sequence[list[Any]]) -> None:
         self.rungs, self.steps, self.left = rungs, steps, left
 
     def __call__(self, problem: Problem, setting: Setting, budget: Budget, goal: Any, start: Any = None) -> Solution:
@@ -130,9 +130,9 @@ class _Limited:
         """Whether there was no time left for another rung, wherever it would begin."""
         return self.steps is not None and self.rungs.count >= len(self.steps)
 
-    def leaves(self, decide: Callable[[], bool]) -> bool:
-        """Whether a march is left before the next rung."""
-        return self.rungs.count in self.left
+    def leaves(self, what: str, decide: Callable[[], bool]) -> bool:
+        """Whether something was left before the next rung."""
+        return [what, self.rungs.count] in self.left
 
     def prepare(self, problem: Problem, setting: Setting) -> None:
         if not self.is_over:
@@ -153,10 +153,9 @@ def _as_far(problem: Problem, configuration: Configuration, before: Solution, *,
     return again
 
 
-def _left(before: Solution) -> list[int]:
-    """The numbers of the rungs before which a march was left because it was too slow."""
-    left = before.summary.get("left", [])
-    return [number for number in left if is_whole(number)] if isinstance(left, list) else []
+def _left(before: Solution) -> list[list[Any]]:
+    """What was left because it would have taken too long, with the numbers of the rungs that followed."""
+    return left_of(before.summary.get("left", []))
 
 
 def compare(before: Solution, again: Solution, record: dict[str, Any]) -> Comparison:

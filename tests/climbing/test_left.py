@@ -60,21 +60,22 @@ def trained(kept):
 def test_what_was_decided_is_kept(kept):
     rungs = trained(kept)
     assert rungs.known == 2
-    assert not rungs.leaves(lambda: True), "rungs follow: it was not left here"
+    assert not rungs.leaves("march", lambda: True), "rungs follow: it was not left here"
     rungs.count = 2
-    assert not rungs.leaves(lambda: False)
-    assert rungs.leaves(lambda: True)
+    assert not rungs.leaves("march", lambda: False)
+    assert rungs.leaves("march", lambda: True)
     again = trained(kept)
-    assert again.left == [2]
+    assert again.left == [["march", 2]]
     again.count = 2
-    assert again.leaves(lambda: False), "as it was decided then, whatever the clock says now"
+    assert again.leaves("march", lambda: False), "as it was decided then, whatever the clock says now"
+    assert not again.leaves("640 features", lambda: False)
 
 
 def test_a_rung_that_was_under_way_follows_too(kept):
     rungs = trained(kept)
     rungs.count = 2
     rungs.go_on_from(2, None, None)
-    assert not rungs.leaves(lambda: True)
+    assert not rungs.leaves("march", lambda: True)
 
 
 def test_a_damaged_record_of_it_is_refused(kept):
@@ -85,11 +86,39 @@ def test_a_damaged_record_of_it_is_refused(kept):
 
 def test_a_repetition_leaves_where_it_was_left():
     rungs = TrainedRungs(configuration())
-    limited = _Limited(rungs, None, [1])
+    limited = _Limited(rungs, None, [["march", 1]])
     assert not limited.is_over
-    assert not limited.leaves(lambda: True)
+    assert not limited.leaves("march", lambda: True)
     rungs.count = 1
-    assert limited.leaves(lambda: False)
+    assert limited.leaves("march", lambda: False)
+
+
+def test_features_that_would_take_too_long_are_left_for_fewer():
+    """Where even those would, networks follow: time is not used up before it is."""
+    climb = Climb(narrow(), 1e-3, 0, TrainedRungs(configuration()), seconds=10.0)
+    done = Rung(Plan(0, features=320), Outcome(321, 900, 1, 1.0, 0.0, 1e-3, 1e-3, None))
+    climb.rungs = [done]
+    assert climb._goes_without(Plan(0, features=1280), 9.0)
+    assert not climb._goes_without(Plan(0, features=640), 9.0)
+    assert climb._goes_without(Plan(0, features=1280), 1e9), "it is decided once"
+    assert not climb._goes_without(Plan(1), 9.0)
+
+
+@pytest.mark.parametrize(
+    ("spent", "cost", "is_too_slow"),
+    [(1.0, 0.5, False), (3.0, 1.0, False), (3.0, 2.5, True), (9.0, 0.5, False), (9.0, 1.0, True)],
+)
+def test_the_pace_of_a_march_is_that_of_its_last_stretch(spent, cost, is_too_slow):
+    march = March(narrow(), "t", 1e-3, 0, TrainedRungs(configuration()), 10.0, solves=True)
+    march.edges, march.solutions, march.taken = [0.0, 0.125], [None], (spent, cost)
+    march.rungs = [Rung(Plan(0, features=320), Outcome(321, 900, 1, spent, 0.0, 1e-3, 1e-3, None))]
+    assert march._is_too_slow() is is_too_slow
+
+
+def test_a_march_that_takes_no_stretch_is_too_slow():
+    march = March(narrow(), "t", 1e-3, 0, TrainedRungs(configuration()), 10.0, solves=True)
+    march.rungs = [Rung(Plan(0, features=320), Outcome(321, 900, 1, 3.0, 0.0, 1e-3, 1e-3, None))]
+    assert march._is_too_slow()
 
 
 # -- climbs without a rung before the march -------------------------------------------------------------------

@@ -1,3 +1,4 @@
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -298,3 +299,14 @@ def test_boundaries_say_of_which_shape_they_are():
     tube = ag.Box(t=(0, 1)) * disk
     moving = ag.Problem(tube, e=ag.Condition(lambda u: u.d("t")), w=ag.Condition(lambda u: u, on=tube.boundary()))
     assert "w: u = 0 on boundary() of Disk(center=(0, 0), radius=1)" in str(moving)
+
+
+def test_what_jax_derives_is_a_source():
+    """Such functions take their arguments by place and not by name."""
+    line = ag.Box(x=(0, 1))
+    problem = ag.Problem(
+        line,
+        equation=ag.Condition(lambda u: u.d("x", "x"), equals=jax.grad(jax.grad(lambda x: x**3))),
+        ends=ag.Condition(lambda u: u, on=line.boundary(), equals=lambda x: x**3),
+    )
+    assert float(problem.sources["equation"](np.array([0.5]))) == pytest.approx(3.0)

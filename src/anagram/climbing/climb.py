@@ -56,7 +56,7 @@ from anagram.training.setting import Setting
 from anagram.training.splits import ROUNDING
 from anagram.training.terms import HELD
 from anagram.training.trainer import Trainer
-from anagram.training.wide import MOST, MOST_IN_SPACE, MOST_ON_ACCELERATORS
+from anagram.training.wide import MOST, MOST_IN_SPACE, MOST_ON_ACCELERATORS, SIZES
 
 STEPS = 500  # of a rung at most
 SOLVES, SOLVES_NEAR = 25, 10  # steps of a rung of features at most; those that begin near a solution take fewer
@@ -99,8 +99,8 @@ class TrainRung(Protocol):
         """Compile what a rung will need, aside; it may never come to it."""
         ...
 
-    def leaves(self, decide: Callable[[], bool]) -> bool:
-        """Whether a march is left here for something else; it is decided once, as the clock has a say in it."""
+    def leaves(self, what: str, decide: Callable[[], bool]) -> bool:
+        """Whether this is left here for something else; it is decided once, as the clock has a say in it."""
         ...
 
 
@@ -188,6 +188,9 @@ class Climb:
             if plan is None:
                 return NO_LARGER if not is_one_rung(self.given) else self.solutions[-1].stopped_because
             left = None if self.seconds is None else self.seconds - self.spent
+            if self._goes_without(plan, left):
+                self.facts = replace(self.facts, most_features=max(s for s in SIZES if s < plan.features))
+                continue
             # Half a network is worth something; features that were not solved for are not.
             worth = 1.0 if plan.features else WORTH
             if left is not None and self.rungs and left <= max(0.0, worth * self._predicted(plan)):
@@ -237,6 +240,13 @@ class Climb:
         if is_one_rung(self.given):
             return None if self.rungs else Plan(0)
         return next_plan(self.facts, self.rungs)
+
+    def _goes_without(self, plan: Plan, left: float | None) -> bool:
+        """Whether so many features would not be done in time: fewer of them, or networks, are then tried instead."""
+        if not self.rungs or self.facts.marches or not SIZES[0] < plan.features <= self.facts.most_features:
+            return False
+        too_long = left is not None and 0 < left <= self._predicted(plan)
+        return self.train.leaves(f"{plan.features} features", lambda: too_long)
 
     def _predicted(self, plan: Plan) -> float:
         """Seconds that a rung will take, from the pace of the last one."""

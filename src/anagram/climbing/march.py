@@ -56,6 +56,7 @@ FEWEST_OVER_TIME, MOST_OVER_TIME = 6, 11  # polynomials over a stretch: with few
 HELD = 0.3  # residuals above say nothing of what the next stretch needs
 SLIVER = 1.2  # times a stretch: what is left after it is not left alone
 ENOUGH_SEEN = 0.2  # of the time that it may take: the pace of a march is known by then
+HOPEFUL = 1.5  # times as long as it may take: stretches become longer where they are easy
 LOCAL = 0.05  # of the tolerance is left to a stretch: errors add up, and grow
 TOO_LARGE = "errors of stretches have added up to more than can be told from an equation that was linearised"
 STOPPED = (INTERRUPTED, BY_MONITOR, TIME_UP)
@@ -166,6 +167,7 @@ class March:
         if solves:
             self.shortest, self.give_up = SHORTEST_SOLVED, _not_solved
         self.has_others = solves
+        self.taken = 0.0, 0.0  # seconds when the last stretch was taken, and those that it took
         self.alone = axis in problem.domain.parameter_axes  # stretches that know nothing of each other
         # Errors of few stretches add up to less; those of members do not.
         self.local = 1.0 if self.alone else LOCAL if edges is None else max(LOCAL, 0.5 / (len(edges) - 1))
@@ -193,7 +195,7 @@ class March:
             # Of stretches that were given the first is begun in any case: there would be no solution at all.
             used_up = (left is not None and left <= 0) or getattr(self.train, "is_over", False)
             if self.has_others:
-                used_up = self.train.leaves(lambda used_up=used_up: used_up or self._is_too_slow())
+                used_up = self.train.leaves("march", lambda used_up=used_up: used_up or self._is_too_slow())
             if used_up and (self.planned is None or self.solutions):
                 return TIME_UP
             problem = stretch(self.problem, self.axis, begin, end, state)
@@ -237,10 +239,14 @@ class March:
 
     def _is_too_slow(self) -> bool:
         """Whether it will not come to the end in time at the pace so far, where something else is left to be tried."""
-        if self.seconds is None or self.spent < ENOUGH_SEEN * self.seconds:
+        if self.seconds is None:
             return False
-        done = (self.edges[-1] - self.low) / (self.high - self.low)
-        return self.spent > done * self.seconds
+        enough = ENOUGH_SEEN * self.seconds
+        spent, cost = self.taken  # when the last stretch was taken, and what it took
+        if not self.solutions or self.spent - spent > enough:
+            return self.spent > enough
+        length, rest = self.edges[-1] - self.edges[-2], self.high - self.edges[-1]
+        return self.spent > enough and spent + cost * rest / length > HOPEFUL * self.seconds
 
     def _end(self, length: float) -> float:
         """Where the next stretch ends."""
@@ -315,6 +321,7 @@ class March:
         return Climb(problem, tol, self.seed, self.train, left, given, **options)
 
     def _take(self, climb: Climb, end: float) -> None:
+        self.taken = self.spent, climb.spent
         self.solutions.append(climb.solutions[climb.best])
         self.edges.append(end)
 

@@ -32,8 +32,17 @@ from anagram.training.trainer import Monitor, Trainer
 from anagram.training.watch import SpectrumWatch
 from anagram.untrusted import read_json, read_text
 
-LEFT = "left.json"  # among the rungs: before which of them a march was left
+LEFT = "left.json"  # among the rungs: what was left before which of them, because it would have taken too long
 NOT_DONE = (INTERRUPTED, BY_MONITOR, TIME_UP)  # rungs that ended so go on when the run does
+
+
+def left_of(data: Any) -> list[list[Any]]:
+    """What a file says of what was left before which rung."""
+    if isinstance(data, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in data):
+        pairs = [list(pair) for pair in data]
+        if all(isinstance(what, str) and is_whole(number) for what, number in pairs):
+            return pairs
+    raise FileError("it does not say what was left before which rung")
 
 
 class TrainedRungs:
@@ -137,14 +146,14 @@ class TrainedRungs:
         self._aside = threading.Thread(target=here.run, args=(compile_aside,), name="compile the next rung")
         self._aside.start()
 
-    def leaves(self, decide: Callable[[], bool]) -> bool:
-        """Whether a march is left before the next rung: as it was decided then, or is now."""
-        if self.count in self.left:
+    def leaves(self, what: str, decide: Callable[[], bool]) -> bool:
+        """Whether something is left before the next rung: as it was decided then, or is now."""
+        if [what, self.count] in self.left:
             return True
         is_known = self.count < self.known or (self._begun is not None and self._begun[0] == self.count)
         if is_known or not decide():
             return False
-        self.left.append(self.count)
+        self.left.append([what, self.count])
         if self.kept is not None and self.kept.writes:
             with self.kept.guarded("a decision"):
                 write_atomically(self._left_file, lambda path: path.write_text(json_text(self.left), encoding="utf-8"))
@@ -155,13 +164,14 @@ class TrainedRungs:
         assert self.kept is not None
         return self.kept.path / RUNGS / LEFT
 
-    def _read_left(self) -> list[int]:
-        """The numbers of the rungs before which marches were left."""
+    def _read_left(self) -> list[list[Any]]:
+        """What was left, with the numbers of the rungs that followed."""
         if self.kept is None or not self.known or not self._left_file.exists():
             return []
-        left = read_json(read_text(self._left_file))
-        if not isinstance(left, list) or not all(is_whole(number) for number in left):
-            raise FileError(f"'{self._left_file}' is damaged: it holds no numbers of rungs")
+        try:
+            left = left_of(read_json(read_text(self._left_file)))
+        except (FileError, ValueError) as error:
+            raise FileError(f"'{self._left_file}' is damaged: {error}") from error
         return left
 
     def note(self, _: Rung) -> None:

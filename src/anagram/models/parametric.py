@@ -33,6 +33,7 @@ from anagram.statement.unknowns import Unknown, Unknowns
 
 PERIOD = 1e-6  # of its values a model may change over a period, by rounding
 
+Factor = tuple[Index, int, float | None]  # of a term in a sum: a number, or the place of what is known later
 GIVES_JETS = (Network, FeatureNetwork, WaveNetwork, SeparableNetwork)
 
 ModelLike = ModelSpec | Callable[..., Any] | Mapping[str, Any]
@@ -165,10 +166,23 @@ def _outputs(module: Any, x: Array, indices: Sequence[Index], sums: Sequence[Any
         return module.jets(x, indices, sums, _outputs)
     orders = [sum(index) for index in indices] + [sum(terms[0][0]) for terms in sums]
     if isinstance(module, GIVES_JETS) and max(orders) <= HIGHEST_ORDER:
-        return module.jets(x, indices, sums)
+        # Plain numbers are part of the function; what is known later is handed to it, the same thing once.
+        known = {id(c): c for terms in sums for _, c in terms if not isinstance(c, int | float)}
+        number = {key: place for place, key in enumerate(known)}
+        which = tuple(tuple((i, number.get(id(c), -1), None if id(c) in known else c) for i, c in t) for t in sums)
+        return _jets(module, x, list(known.values()), tuple(indices), which)
     read = dict.fromkeys([*indices, *(index for terms in sums for index, _ in terms)])
     values = {index: _nested_outputs(module, x, index) for index in read}
     return values, [sum(c * values[index] for index, c in terms) for terms in sums]
+
+
+@functools.partial(jax.jit, static_argnames=("indices", "which"))
+def _jets(
+    module: Any, x: Array, known: list[Any], indices: tuple[Index, ...], which: tuple[tuple[Factor, ...], ...]
+) -> tuple[dict[Index, Array], Any]:
+    """Those that a module gives by itself. As a function of its own it is traced once, and not wherever it is read."""
+    sums = [tuple((index, known[place] if c is None else c) for index, place, c in terms) for terms in which]
+    return module.jets(x, indices, sums)
 
 
 def _nested_outputs(module: Any, x: Array, index: Index) -> Array:

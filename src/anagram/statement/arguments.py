@@ -35,7 +35,11 @@ def call_by_name(function: Callable[..., Any], available: Mapping[str, Any], wha
             raise ProblemError(f"{what} takes '{name}', which is not one of: {known}")
     optional = [n for n in _optional_names(function) if n in available]
     kinds = {p.name: p.kind for p in inspect.signature(function).parameters.values()}
-    positional = [n for n in names if kinds[n] is inspect.Parameter.POSITIONAL_ONLY]
+    # What jax.grad makes of a function bears its names, but takes places.
+    by_place = (inspect.Parameter.POSITIONAL_ONLY,)
+    if _passes_on(function):
+        by_place = (*by_place, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    positional = [n for n in names if kinds[n] in by_place]
     named = {n: available[n] for n in (*names, *optional) if n not in positional}
     return function(*(available[n] for n in positional), **named)
 
@@ -85,6 +89,12 @@ def broadcast_columns(coordinates: Mapping[str, Any], axes: Sequence[str]) -> li
 def _optional_names(function: Callable[..., Any]) -> list[str]:
     parameters = inspect.signature(function).parameters.values()
     return [p.name for p in parameters if p.kind in _NAMED and p.default is not inspect.Parameter.empty]
+
+
+def _passes_on(function: Callable[..., Any]) -> bool:
+    """Whether it hands its arguments, as they are, to the function that it was made of."""
+    own = inspect.signature(function, follow_wrapped=False).parameters.values()
+    return any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in own)
 
 
 def _call_open(function: Callable[..., Any], available: Mapping[str, Any]) -> Any:
