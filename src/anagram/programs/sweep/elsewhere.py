@@ -52,7 +52,7 @@ def _dask(address: str) -> Iterator[Executor]:
     try:
         from dask.distributed import Client  # pyright: ignore[reportMissingImports]
     except ImportError as error:
-        raise MissingError("--on dask needs the package distributed: pip install 'anagram[dask]'") from error
+        raise MissingError("--on dask needs the package distributed: pip install 'anagram-pinn[dask]'") from error
     try:
         # Without an address one is begun on this machine, which listens nowhere else.
         client = Client(address, timeout=30) if address else Client(host="127.0.0.1", dashboard_address=None)
@@ -66,7 +66,7 @@ def _ray(address: str) -> Iterator[Executor]:
     try:
         import ray  # pyright: ignore[reportMissingImports]
     except ImportError as error:
-        raise MissingError("--on ray needs the package ray: pip install 'anagram[ray]'") from error
+        raise MissingError("--on ray needs the package ray: pip install 'anagram-pinn[ray]'") from error
     try:
         ray.init(address=address or None, include_dashboard=False, log_to_driver=False, ignore_reinit_error=True)
     except (OSError, ValueError, ConnectionError) as error:
