@@ -154,9 +154,11 @@ class Climb:
         # An accelerator factorises in the same time what is twice as wide, and more.
         fast = has_accelerator()
         most = MORE_PARAMETERS if fast else MOST_PARAMETERS
+        # A stretch that takes so many features is better cut.
+        most_features = MOST_IN_SPACE if dimension == 3 and not marches else MOST
         wide = {
             "known": known,
-            "most_features": MOST_ON_ACCELERATORS if fast else MOST_IN_SPACE if dimension == 3 else MOST,
+            "most_features": MOST_ON_ACCELERATORS if fast else most_features,
             "fine": len(fine_axes(problem)),
             "marches": marches,
             "bent": bool(self.bends) and not marches,
