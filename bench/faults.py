@@ -26,8 +26,8 @@ HERE = Path(__file__).resolve().parent
 STEPS = 400
 RUNG = 10_000  # counts for more than all of its steps
 PAUSE = 0.05  # seconds after every block, so that there is time to be killed in
-SETTINGS = ("climb", "redrawn", "cells", "spring", "adam-lbfgs")
-CLIMB = {"tol": 0}  # a few rungs
+SETTINGS = ("climb", "ladder", "redrawn", "cells", "spring", "adam-lbfgs")
+CLIMBS = {"climb": {"tol": 0}, "ladder": {"tol": 1e-12, "points": 60}}  # a few rungs: of features, and of networks
 
 
 def problem():
@@ -46,8 +46,8 @@ def problem():
 def options(setting: str) -> dict:
     import anagram as ag
 
-    if setting == "climb":
-        return CLIMB
+    if setting in CLIMBS:
+        return CLIMBS[setting]
     points = {"cells": ag.Cells(80), "redrawn": ag.Redrawn(ag.Sobol(60), every=5)}.get(setting, 60)
     method = {"cells": "auto", "redrawn": "anagram"}.get(setting, setting)
     more = {"adam-lbfgs": {"switch": 100}, "cells": {"sketch": 0}}.get(setting, {})
@@ -181,6 +181,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=SETTINGS)
     parser.add_argument("--results", type=Path, default=HERE / "results" / "faults.jsonl")
     args = parser.parse_args()
     # Importing computes nothing; a process in which JAX had computed something could not be forked.
@@ -195,7 +196,7 @@ def main() -> None:
     wholes: dict[str, Path] = {}
     with tempfile.TemporaryDirectory() as scratch:
         while counts["kills"] < args.kills:
-            setting = SETTINGS[counts["runs"] % len(SETTINGS)]
+            setting = args.settings[counts["runs"] % len(args.settings)]
             if setting not in wholes:
                 wholes[setting] = Path(scratch) / f"whole-{setting}"
                 process, reports = start(setting, wholes[setting])
