@@ -45,12 +45,7 @@ def grown(model: ParametricModel, like: Solution, seed: int) -> np.ndarray | Non
     if not isinstance(module, SeparableNetwork) or not isinstance(other, SeparableNetwork):
         return None
     same = eqx.tree_at(lambda m: m.weight, module, jnp.asarray(other.grown(module.weight.shape, seed)))
-    theta = np.array(model.parameters_of(same))
-    known = like.coefficients
-    if known:  # they come first, in units of their first guesses
-        sizes = model.placement["coefficients"]
-        theta[: len(known)] = [known[name] / float(sizes[name]) for name in sorted(known)]
-    return theta
+    return _with_coefficients_of(like, model, np.array(model.parameters_of(same)))
 
 
 def fitted(model: ParametricModel, like: Solution) -> np.ndarray | None:
@@ -64,11 +59,14 @@ def fitted(model: ParametricModel, like: Solution) -> np.ndarray | None:
         found = like(x)
         return found if isinstance(found, dict) else {names[0]: found}
 
-    theta, known = features_near(model, values), like.coefficients
-    if theta is not None and known:
-        # Coefficients come first in θ, in units of their first guesses.
-        sizes = model.placement["coefficients"]
-        theta[: len(known)] = [known[name] / float(sizes[name]) for name in sorted(known)]
+    theta = features_near(model, values)
+    return None if theta is None else _with_coefficients_of(like, model, theta)
+
+
+def _with_coefficients_of(like: Solution, model: ParametricModel, theta: np.ndarray) -> np.ndarray:
+    """Parameters with the coefficients of a solution; these come first, in units of their first guesses."""
+    known, sizes = like.coefficients, model.placement["coefficients"]
+    theta[: len(known)] = [known[name] / float(sizes[name]) for name in sorted(known)]
     return theta
 
 

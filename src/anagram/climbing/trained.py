@@ -169,10 +169,9 @@ class TrainedRungs:
         if self.kept is None or not self.known or not self._left_file.exists():
             return []
         try:
-            left = left_of(read_json(read_text(self._left_file)))
+            return left_of(read_json(read_text(self._left_file)))
         except (FileError, ValueError) as error:
             raise FileError(f"'{self._left_file}' is damaged: {error}") from error
-        return left
 
     def note(self, _: Rung) -> None:
         """Keep the rung that was trained last, unless it is to go on."""
